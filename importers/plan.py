@@ -1,0 +1,359 @@
+"""Decide what a scan means for the ledger: pure, from what was found and what is known.
+
+Identity hangs on places and texts. A text that a place said before and says
+still is skipped, whatever became of the learning: a person's undo, retraction
+or correction would otherwise be reverted by the next scan (a model of naive
+rules lost it in 200 of 200 histories). Additions come before removals over the
+whole scan, so that a renamed file keeps its learning. A second scan of the
+same files plans nothing.
+"""
+
+import re
+from collections.abc import Iterable
+from typing import NamedTuple
+
+from ledger.model import Change, Found, Known, KnownLearning, Scan
+
+ALIKE = 0.5
+"""Share of common words from which a changed text of a list counts as an edit of an old one, not as a new one."""
+
+PAIRS_MAX = 250_000
+"""Comparisons in one place beyond which nothing is paired: such a list was rewritten, not edited."""
+
+_WORD = re.compile(r"[a-z0-9_]+|[^\W\d_a-z]", re.IGNORECASE)
+
+
+def plan(scan: Scan, known: Known, again: bool = False) -> list[Change]:
+    """Return the changes that bring the ledger up to what was read, additions first.
+
+    Args:
+        scan: what was read, in reading order.
+        known: what the ledger holds of these places and texts.
+        again: record anew what was taken back, and places blocked by an erasure.
+    """
+    return _Planner(scan, known, again).changes()
+
+
+def vanished(
+    stood: Iterable[tuple[bytes, str | None]], whole: frozenset[bytes], roots: Iterable[str], unread: Iterable[str]
+) -> frozenset[bytes]:
+    """Return the locator keys of known places that are there no more.
+
+    Args:
+        stood: locator key and path of live sources; those without a path never vanish.
+        whole: locator keys of the places that were read completely.
+        roots: files and folders that were covered completely, absolute.
+        unread: files and folders below them that exist and could not be read.
+    """
+    covered, spared = tuple(roots), tuple(unread)
+    return frozenset(
+        key
+        for key, path in stood
+        if path is not None and key not in whole and _below(path, covered) and not _below(path, spared)
+    )
+
+
+def _below(path: str, roots: tuple[str, ...]) -> bool:
+    return any(path == root or path.startswith(root.rstrip("/\\") + "/") for root in roots)
+
+
+def likeness(one: str, other: str) -> float:
+    """Return the share of words that two texts have in common, 0 to 1; a letter outside ASCII counts as a word."""
+    return _overlap(_words(one), _words(other))
+
+
+def _words(text: str) -> frozenset[str]:
+    return frozenset(_WORD.findall(text.lower()))
+
+
+def _overlap(one: frozenset[str], other: frozenset[str]) -> float:
+    both = len(one | other)
+    return len(one & other) / both if both else 0.0
+
+
+class _Place(NamedTuple):
+    """One locator in this scan: what it says, in order and without repeats, and what ever stood there, newest first."""
+
+    key: bytes
+    found: list[Found]
+    old: list[KnownLearning]
+
+
+class _Planner:
+    """One plan in the making.
+
+    `leaving` tells which places a learning leaves, `claimed` which learnings
+    some place says anew, `replaced` which this plan supersedes.
+    """
+
+    def __init__(self, scan: Scan, known: Known, again: bool) -> None:
+        self.known = known
+        self.again = again
+        self.left = scan.whole | scan.gone
+        self.places = self._places(scan)
+        self.learnings = {one.id: one for ones in known.by_content.values() for one in ones}
+        self.learnings.update((one.id, one) for place in self.places for one in place.old)
+        self.leaving: dict[str, set[bytes]] = {}
+        self.claimed: set[str] = set()
+        self.replaced: set[str] = set()
+        self.forced: dict[tuple[bytes, bytes], KnownLearning] = {}
+        self.rejected: list[Change] = []
+        self.additions: list[Change] = []
+
+    def _places(self, scan: Scan) -> list[_Place]:
+        """Return every place that was read or has gone, those with something found first, blocked ones left out."""
+        found: dict[bytes, dict[bytes, Found]] = {}
+        for one in scan.found:
+            found.setdefault(one.locator_key, {}).setdefault(one.content_key, one)
+        old: dict[bytes, dict[str, KnownLearning]] = {}
+        for key, learnings in self.known.by_locator.items():
+            old[key] = {learning.id: learning for learning in learnings}
+        for learning in self.known.under_roots:
+            for key in learning.stands_at:
+                old.setdefault(key, {}).setdefault(learning.id, learning)
+        keys = [*found, *sorted(self.left - found.keys())]
+        return [
+            _Place(
+                key,
+                list(found.get(key, {}).values()),
+                sorted(old.get(key, {}).values(), key=lambda learning: -learning.seq),
+            )
+            for key in keys
+            if self.again or key not in self.known.blocked
+        ]
+
+    def changes(self) -> list[Change]:
+        """Return the plan; see the module for the order of its parts."""
+        pending = [(place, self._unmatched(place)) for place in self.places]
+        self.claimed.update(one.id for place, founds in pending for one in self._namesakes(place, founds) if one)
+        fresh = [(place, self._unknown(place, founds)) for place, founds in pending]
+        twins = self._twins(fresh)
+        for place, found in fresh:
+            self._settle(place, found)
+        for twin in twins:
+            self.additions.append(Change("add_source", twin))
+        return [*self.additions, *self.rejected, *self._removals()]
+
+    # -- what a place said before ----------------------------------------------------------------------------------------
+
+    def _unmatched(self, place: _Place) -> list[Found]:
+        """Return what a place did not say when it was last read; note what leaves it."""
+        standing = {}
+        for learning in reversed(place.old):
+            if place.key in learning.stands_at:
+                standing[learning.content_key] = learning
+        rest, stays = [], set()
+        for found in place.found:
+            learning = standing.get(found.content_key)
+            if learning is None or (self.again and self._is_taken_back(learning)):
+                rest.append(found)
+                continue
+            stays.add(learning.id)
+            if learning.state == "retracted" and learning.retract_seq is not None and not found.findings:
+                self.additions.append(Change("undo", ids=(learning.id,), seq=learning.retract_seq))
+            if learning.state in ("candidate", "quarantined"):
+                stays.update(head for head, _ in learning.heads)
+        self._note_leaving(place, stays)
+        return rest
+
+    def _note_leaving(self, place: _Place, stays: set[str]) -> None:
+        """Note which learnings stand at a place that says them no more.
+
+        What a waiting proposal wants to replace stays where it stands until
+        somebody decides; so does what a person put back by undoing its removal.
+        """
+        if place.key not in self.left:
+            return
+        for learning in place.old:
+            if place.key in learning.stands_at and learning.id not in stays and place.key not in learning.kept_at:
+                self.leaving.setdefault(learning.id, set()).add(place.key)
+
+    def _is_taken_back(self, learning: KnownLearning) -> bool:
+        return learning.state not in ("current", "candidate", "quarantined")
+
+    # -- texts that are known from elsewhere, or from before ---------------------------------------------------------------
+
+    def _namesakes(self, place: _Place, pending: list[Found]) -> list[KnownLearning | None]:
+        """Return for each text the newest learning that says it: one of this place, else of any, else None."""
+        here = {one.content_key: one for one in reversed(place.old)}
+        return [
+            here.get(found.content_key) or next(iter(self.known.by_content.get(found.content_key, ())), None)
+            for found in pending
+        ]
+
+    def _unknown(self, place: _Place, pending: list[Found]) -> list[Found]:
+        """Return those texts that the ledger does not know; settle the others."""
+        fresh = []
+        for found, learning in zip(pending, self._namesakes(place, pending), strict=True):
+            if learning is None:
+                fresh.append(found)
+            elif self.again and self._is_taken_back(learning):
+                self.forced[place.key, found.content_key] = learning
+                fresh.append(found)
+            elif learning.state != "undone" and place.key not in learning.undone_at:
+                self._arrive(place, found, learning)
+        return fresh
+
+    def _arrive(self, place: _Place, found: Found, learning: KnownLearning) -> None:
+        """Plan for a known text at a place where it does not stand: a copy, a rename, a return."""
+        if learning.retract_seq is not None and not found.findings:
+            self.additions.append(Change("undo", ids=(learning.id,), seq=learning.retract_seq))
+        elif learning.state == "superseded" and self._is_revert(place, found, learning):
+            self._replace(place, found, learning.heads)
+            return
+        elif learning.trust < self.known.trust and learning.state in ("current", "candidate") and not found.findings:
+            self._outrank(place, found, learning)
+            return
+        self.additions.append(Change("add_source", found, (learning.id,)))
+
+    def _is_revert(self, place: _Place, found: Found, learning: KnownLearning) -> bool:
+        """Return whether the text that once replaced `learning` is what now gives way to it again.
+
+        A person's correction does not give way, and neither does a text that
+        still stands somewhere: then this is a stale copy.
+        """
+        if found.findings or not learning.heads:
+            return False
+        return all(
+            self.leaving.get(head)
+            and trust <= self.known.trust
+            and (place.key in self.leaving[head] or not self._remains(self.learnings[head]))
+            for head, trust in learning.heads
+        )
+
+    def _outrank(self, place: _Place, found: Found, learning: KnownLearning) -> None:
+        """Let the same text from a more trusted channel stand in for the less trusted one."""
+        if learning.state == "current":
+            self._replace(place, found, ((learning.id, learning.trust),))
+            return
+        self.additions.append(Change("record", found))
+        self.rejected.append(Change("reject", ids=(learning.id,)))
+
+    def _twins(self, fresh: list[tuple[_Place, list[Found]]]) -> list[Found]:
+        """Take repeats of one new text out of `fresh` and return them; the one that edits an old text stays."""
+        firsts: dict[bytes, tuple[bool, bytes]] = {}
+        for place, founds in fresh:
+            edits = any(place.key in self.leaving.get(one.id, ()) for one in place.old)
+            for found in founds:
+                kept = firsts.get(found.content_key)
+                if kept is None or (edits and not kept[0]):
+                    firsts[found.content_key] = (edits, place.key)
+        twins = []
+        for place, founds in fresh:
+            twins += [found for found in founds if firsts[found.content_key][1] != place.key]
+            founds[:] = [found for found in founds if firsts[found.content_key][1] == place.key]
+        return twins
+
+    # -- new texts ---------------------------------------------------------------------------------------------------------
+
+    def _settle(self, place: _Place, fresh: list[Found]) -> None:
+        """Plan for the new texts of a place, each as an edit of what leaves it, or as something new."""
+        edited = self._pairs(place, fresh)
+        for found in fresh:
+            forced = self.forced.get((place.key, found.content_key))
+            learning = edited.get(found.content_key)
+            if forced is not None:
+                self._replace(place, found, forced.heads)
+            elif learning is None:
+                self.additions.append(Change("record", found))
+            else:
+                self._edit(place, found, learning)
+
+    def _pairs(self, place: _Place, fresh: list[Found]) -> dict[bytes, KnownLearning]:
+        """Return which old learning each new text edits, by content key; live ones are asked first."""
+        pairs: dict[bytes, KnownLearning] = {}
+        rest = [found for found in fresh if (place.key, found.content_key) not in self.forced]
+        for group in self._groups(place):
+            if len(place.found) == 1 and len(group) == 1 and rest:
+                matched = [(rest[0], group[0])]
+            else:
+                matched = _closest(rest, group)
+            pairs.update((found.content_key, learning) for found, learning in matched)
+            rest = [found for found in rest if found.content_key not in pairs]
+        return pairs
+
+    def _groups(self, place: _Place) -> list[list[KnownLearning]]:
+        """Return what leaves a place: current, waiting for review, taken back or replaced; last what was undone there."""
+        leaving = [one for one in place.old if place.key in self.leaving.get(one.id, ())]
+        waiting = ("candidate", "quarantined")
+        says = {found.content_key for found in place.found}
+        return [
+            [one for one in leaving if one.state == "current"],
+            [one for one in leaving if one.state in waiting],
+            [one for one in leaving if one.state not in ("current", *waiting)],
+            [one for one in place.old if place.key in one.undone_at and one.content_key not in says],
+        ]
+
+    def _edit(self, place: _Place, found: Found, learning: KnownLearning) -> None:
+        """Plan for a text that `learning` turned into at one place."""
+        if learning.state == "candidate":
+            self._propose(place, found, learning.heads)
+        elif learning.state == "current" or learning.heads:
+            self._replace(place, found, learning.heads)
+        elif learning.state == "quarantined" or learning.retract_seq is not None:
+            self.additions.append(Change("record", found))
+        else:
+            self._propose(place, found, ())
+
+    def _replace(self, place: _Place, found: Found, heads: tuple[tuple[str, int], ...]) -> None:
+        """Supersede `heads` where trust reaches, propose it where not; record apart where the old text still stands."""
+        split = any(head in self.learnings and self._remains(self.learnings[head]) for head, _ in heads)
+        if not heads or split or any(head in self.replaced for head, _ in heads):
+            self.additions.append(Change("record", found))
+        elif found.findings or any(trust > self.known.trust for _, trust in heads):
+            self._propose(place, found, heads)
+        else:
+            ids = tuple(head for head, _ in heads)
+            self.replaced.update(ids)
+            self.additions.append(Change("supersede", found, ids))
+
+    def _propose(self, place: _Place, found: Found, heads: tuple[tuple[str, int], ...]) -> None:
+        """Propose `found` in the place of `heads`; those stay where they stand until somebody decides."""
+        ids = tuple(head for head, _ in heads if head not in self.replaced)
+        for head in ids:
+            self.leaving.get(head, set()).discard(place.key)
+        self.additions.append(Change("propose", found, ids))
+
+    # -- removals ----------------------------------------------------------------------------------------------------------
+
+    def _remains(self, learning: KnownLearning) -> bool:
+        """Return whether another place still says this text, or says it anew."""
+        standing = learning.stands_at.keys() - self.leaving.get(learning.id, set())
+        return bool(standing) or learning.id in self.claimed
+
+    def _removals(self) -> list[Change]:
+        """Return what ends: a source for every place left, the learning with its last one.
+
+        The learning goes first: an import killed between the two is finished
+        by the next scan.
+        """
+        changes = []
+        left = [self.learnings[name] for name, keys in self.leaving.items() if keys]
+        for learning in sorted(left, key=lambda one: one.seq):
+            if learning.trust <= self.known.trust and learning.id not in self.replaced and not self._remains(learning):
+                if learning.state == "current":
+                    changes.append(Change("retract", ids=(learning.id,)))
+                elif learning.state == "candidate":
+                    changes.append(Change("reject", ids=(learning.id,)))
+            for key in sorted(self.leaving[learning.id]):
+                changes.append(Change("remove_source", ids=(learning.id,), source_id=learning.stands_at[key]))
+        return changes
+
+
+def _closest(fresh: list[Found], old: list[KnownLearning]) -> list[tuple[Found, KnownLearning]]:
+    """Return pairs of new and old texts that are alike, the likest first, each used once."""
+    if not fresh or not old or len(fresh) * len(old) > PAIRS_MAX:
+        return []
+    words = [_words(learning.text) for learning in old]
+    scored = []
+    for i, found in enumerate(fresh):
+        mine = _words(found.draft.solution)
+        scored += [(-_overlap(mine, theirs), i, j) for j, theirs in enumerate(words)]
+    pairs: list[tuple[Found, KnownLearning]] = []
+    used: tuple[set[int], set[int]] = (set(), set())
+    for score, i, j in sorted(scored):
+        if -score >= ALIKE and i not in used[0] and j not in used[1]:
+            used[0].add(i)
+            used[1].add(j)
+            pairs.append((fresh[i], old[j]))
+    return pairs

@@ -1,0 +1,115 @@
+"""The one door in front of every sink: caps, encoding, redaction, screening.
+
+Nothing a caller gives reaches a row, an index, a log, an error or a temporary
+file before it passed here. When the redactor cannot run, nothing passes.
+Lean and pure.
+"""
+
+import re
+from typing import NamedTuple
+
+from ledger import redact, screen
+from ledger.errors import BadArgument, BadText, EmptyText, GuardFailed, TooLong, UnknownCategory
+from ledger.model import (
+    CATEGORIES,
+    CONFIDENCES,
+    EVERYWHERE,
+    LOCATOR_CHARS,
+    PROBLEM_CHARS,
+    PROJECT_CHARS,
+    SOLUTION_CHARS,
+    TAG_CHARS,
+    TAGS_MAX,
+    TITLE_CHARS,
+    Draft,
+    Source,
+    derived_title,
+    shortened,
+)
+
+_TERMINAL = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)?|[@-Z\\-_])")
+"""Escape sequences of a terminal, whole: colours, titles, links, clipboard writes."""
+
+_CONTROLS = re.compile("[\x01-\x08\x0b-\x1f\x7f-\x9f]")
+_TIME = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d{1,6})?Z\Z")
+
+
+class Passed(NamedTuple):
+    """A draft as it may be stored; `kinds` of secrets that were masked, `findings` of the screen, both as words."""
+
+    draft: Draft
+    kinds: tuple[str, ...]
+    findings: tuple[screen.Finding, ...]
+
+
+def text(field: str, value: str, cap: int, *, required: bool = True) -> tuple[str, tuple[str, ...]]:
+    """Return a text as it may be stored, and the kinds of secrets that were masked in it.
+
+    Line ends become LF, terminal sequences and control characters go, blanks
+    at both ends go.
+
+    Raises:
+        EmptyText, TooLong, BadText: it cannot be stored; the value is not quoted.
+        GuardFailed: the redactor could not run.
+    """
+    if not isinstance(value, str):
+        raise BadArgument(f"{field} is not a text; nothing was written")
+    if len(value) > 4 * cap:
+        raise TooLong(field, len(value), cap)
+    if "\0" in value:
+        raise BadText(field, "U+0000")
+    if not value.isascii() and any("\ud800" <= letter <= "\udfff" for letter in value):
+        raise BadText(field, "half of a surrogate pair")
+    plain = value.replace("\r\n", "\n").replace("\r", "\n") if "\r" in value else value
+    if not plain.isprintable():
+        plain = _CONTROLS.sub("", _TERMINAL.sub("", plain))
+    try:
+        clean, kinds = redact.scrub(plain.strip())
+    except Exception as error:
+        raise GuardFailed(f"the redactor failed on {field} ({type(error).__name__})") from None
+    if not clean and required:
+        raise EmptyText(field)
+    if len(clean) > cap:
+        raise TooLong(field, len(clean), cap)
+    return clean, kinds
+
+
+def draft(given: Draft) -> Passed:
+    """Return a draft as it may be stored.
+
+    Raises:
+        BadInput: a field cannot be stored.
+        GuardFailed: redaction or screening could not run.
+    """
+    kinds: list[str] = []
+
+    def passed(field: str, value: str, cap: int, *, required: bool = True) -> str:
+        clean, found = text(field, value, cap, required=required)
+        kinds.extend(found)
+        return clean
+
+    problem = passed("problem", given.problem, PROBLEM_CHARS)
+    solution = passed("solution", given.solution, SOLUTION_CHARS)
+    # A long title is shortened, not refused: it is a label, and derived ones are cut the same way.
+    title = passed("title", given.title or "", PROBLEM_CHARS, required=False)
+    title = shortened(title) if title else derived_title(problem)
+    project = passed("project", given.project or EVERYWHERE, PROJECT_CHARS)
+    if given.category not in CATEGORIES:
+        raise UnknownCategory(CATEGORIES)
+    if given.confidence not in CONFIDENCES:
+        raise BadArgument("confidence is neither sure nor ambiguous; nothing was written")
+    if len(given.tags) > TAGS_MAX:
+        raise TooLong("tags", len(given.tags), TAGS_MAX)
+    tags = tuple(dict.fromkeys(passed("tag", " ".join(tag.split()), TAG_CHARS) for tag in given.tags))
+    if given.observed_at is not None and not _TIME.match(given.observed_at):
+        raise BadArgument("observed_at is not a time like 2026-11-30T02:47:56Z; nothing was written")
+    source = given.source
+    if source is not None:
+        path = passed("path", source.path, LOCATOR_CHARS) if source.path is not None else None
+        source = Source(source.kind, passed("locator", source.locator, LOCATOR_CHARS), path, source.line)
+    clean = Draft(problem, solution, given.category, project, title, tags, given.observed_at, given.confidence, source)
+    try:
+        findings = screen.screen("\n".join((title, problem, solution, " ".join(tags))))
+    except Exception as error:
+        raise GuardFailed(f"the screen failed ({type(error).__name__})") from None
+    return Passed(clean, tuple(kinds), findings)

@@ -1,0 +1,913 @@
+"""The commands that change a ledger.
+
+One method a command; the command line and the MCP server call the same ones.
+A command is decided under the write lock, against the newest state, and goes
+down as one append. Trust comes from the channel that opened the ledger, never
+from an argument. (Longer than most files: the commands share one small
+vocabulary of checks, and splitting them would hide that.)
+"""
+
+import json
+import os
+from collections.abc import Callable, Iterable, Sequence
+from types import TracebackType
+from typing import Any, NamedTuple
+
+from ledger import chain, door, fold, place, project, sql_log
+from ledger.errors import (
+    BadArgument,
+    BuiltUpon,
+    Conflict,
+    LedgerError,
+    NotAllowed,
+    NotCurrent,
+    NotFound,
+    NotUndoable,
+    Refused,
+)
+from ledger.fold import Act, Fault, Flags
+from ledger.model import (
+    REASON_CHARS,
+    SUPERSEDE_MAX,
+    Actor,
+    Draft,
+    Event,
+    Head,
+    NewEvent,
+    learning_id,
+    new_event_id,
+    person,
+)
+from ledger.reader import Conflict as Contradiction
+from ledger.reader import Near, Reader, open_reader
+from ledger.settings import check_setting
+from ledger.store import Clock, Moment, Problem, now_us
+from ledger.store_sqlite import SqliteStore
+
+
+class Recorded(NamedTuple):
+    """Answer of `record` and `propose`: `duplicate` means the text was there already and nothing was written."""
+
+    id: str
+    seq: int
+    state: str
+    near: list[Near]
+    conflicts: list[Contradiction]
+    duplicate: bool
+    supersedes: list[str]
+    redacted: list[str]
+    remarks: list[str]
+
+
+class Loaded(NamedTuple):
+    """A line of a file that still says what was superseded."""
+
+    file: str
+    line: int
+
+
+class Superseded(NamedTuple):
+    """Answer of `supersede`; `supersedes` is empty when the new learning became a candidate."""
+
+    id: str
+    seq: int
+    supersedes: list[str]
+    state: str
+    still_loaded: list[Loaded]
+    near: list[Near]
+    conflicts: list[Contradiction]
+    redacted: list[str]
+    remarks: list[str]
+
+
+class Changed(NamedTuple):
+    """Answer of the commands that change one learning's state."""
+
+    id: str
+    seq: int
+    state: str
+    still_loaded: list[Loaded]
+    remarks: list[str]
+
+
+class Undone(NamedTuple):
+    """Answer of `undo`: the events it took back, those it brought back, and the streams it touched."""
+
+    seq: int
+    undone: list[int]
+    redone: list[int]
+    streams: list[str]
+    remarks: list[str]
+
+
+class DryRun(Exception):
+    """Leaves a decided transaction without writing; carries the events that would have been appended."""
+
+    def __init__(self, drafts: Sequence[NewEvent], head: Head) -> None:
+        super().__init__("dry run")
+        self.drafts = drafts
+        self.head = head
+
+
+class View:
+    """The state under the write lock, as one command sees it; flags move on with each event it adds."""
+
+    def __init__(self, moment: Moment) -> None:
+        assert moment.raw is not None
+        self.head = moment.head
+        self.raw = moment.raw
+        self.drafts: list[NewEvent] = []
+        self._flags: dict[str, Flags] = {}
+
+    def flags(self, name: str) -> Flags:
+        """Return what live events say of a learning, the command's own included."""
+        if name not in self._flags:
+            self._flags[name] = fold.fold(name, project.touching(self.raw, (name,)))
+        return self._flags[name]
+
+    def version(self, name: str) -> int:
+        """Return the seq of the last event that touches a learning, 0 when there is none."""
+        return self.raw.execute(sql_log.LAST_TOUCH, (name,)).fetchone()[0] or 0
+
+    def row(self, name: str) -> dict[str, Any]:
+        """Return a learning's immutable row.
+
+        Raises:
+            NotFound: there is no such learning.
+        """
+        row = self.raw.execute(sql_log.LEARNING, (name,)).fetchone()
+        if row is None:
+            raise NotFound(f"there is no learning {name}", "look with `learnings list` or `learnings query`")
+        return dict(zip(sql_log.LEARNING_COLUMNS, row, strict=True))
+
+    def heads(self, name: str) -> list[str]:
+        """Return the live heads of a learning's chain."""
+        return [row[0] for row in self.raw.execute(sql_log.HEADS, {"id": name}).fetchall()]
+
+    def add(self, draft: NewEvent, actor: Actor) -> None:
+        """Add an event to the command's append, if it is legal after those before it.
+
+        Raises:
+            NotCurrent, Refused: it is not; nothing was written.
+        """
+        act = Act(0, draft.kind, draft.stream, draft.data, actor.kind, actor.trust, actor.channel, actor.id)
+        new = draft.stream if draft.kind in fold.CREATING else None
+        names = fold.names(act)
+        for name in names:
+            if name == new:
+                self._flags[name] = fold.BLANK
+            else:
+                self.flags(name)
+        fault = fold.legal(act, {name: self._flags[name] for name in names})
+        if fault is not None:
+            raise self._error(draft, fault)
+        for name in names:
+            self._flags[name] = fold.step(self._flags[name], act, name)
+        self.drafts.append(draft)
+
+    def _error(self, draft: NewEvent, fault: Fault) -> LedgerError:
+        """Return the error for an event without ground."""
+        found = fold.state(self.flags(fault.id))
+        if fault.rule != "not_current":
+            words = fault.rule.replace("_", " ")
+            return Refused(f"{fault.id} is {found} ({words}); nothing was written", "look with `learnings show`")
+        heads = [head for head in self.heads(fault.id) if head != fault.id]
+        hint = f"its live head is {' and '.join(heads)}: name that instead" if heads else (
+            f"see `learnings history {fault.id}`; an undo of the event that made it so brings it back"
+        )
+        return NotCurrent(f"{fault.id} is {found}, not current; nothing was written", hint)
+
+
+class Ledger:
+    """An open ledger, acting for one actor through one channel."""
+
+    def __init__(self, store: SqliteStore) -> None:
+        self.store = store
+        self.path = store.path
+        self._reader: Reader | None = None
+
+    @classmethod
+    def init(cls, path: str, actor: Actor | None = None, *, clock: Clock = now_us) -> "Ledger":
+        """Make the file when it is missing, and open it; opening an existing one changes nothing."""
+        return cls.open(path, actor, create=True, clock=clock)
+
+    @classmethod
+    def open(
+        cls,
+        path: str,
+        actor: Actor | None = None,
+        *,
+        create: bool = False,
+        wait_s: float = 10.0,
+        clock: Clock = now_us,
+        sqlite: Any = None,
+    ) -> "Ledger":
+        """Open a ledger for writing; `wait_s` bounds the wait for other writers.
+
+        Raises:
+            NotALedger, NewerSchema, OlderSchema, UnsafePlace, ReadOnly, Locked: nothing was opened.
+        """
+        return cls(
+            SqliteStore(path, actor or person(), wait_s=wait_s, clock=clock, sqlite=sqlite, create=create)
+        )
+
+    def close(self) -> None:
+        """Close every connection."""
+        if self._reader is not None:
+            self._reader.close()
+        self.store.close()
+
+    def __enter__(self) -> "Ledger":
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
+        self.close()
+
+    @property
+    def actor(self) -> Actor:
+        """Who acts, and with which trust."""
+        return self.store.actor
+
+    @property
+    def reader(self) -> Reader:
+        """The read path over the same file, on its own connection."""
+        if self._reader is None:
+            self._reader = open_reader(self.path)
+        return self._reader
+
+    # -- recording -------------------------------------------------------------------------------------------------------
+
+    def record(self, draft: Draft, *, event_id: str | None = None, dry_run: bool = False) -> Recorded:
+        """Record a learning.
+
+        A text that is there already is answered, not written again: on a higher
+        channel it supersedes the lower row, and a person's accepts a candidate.
+
+        Raises:
+            BadInput, GuardFailed: the draft cannot be stored; nothing was written.
+        """
+        passed = door.draft(draft)
+        near, conflicts = self._neighbours(passed.draft)
+        found: list[Recorded] = []
+
+        def decide(view: View) -> None:
+            same = self._same_text(view, passed.draft)
+            if same is not None and self._answers(view, same):
+                row = view.row(same)
+                found.append(self._recorded(same, row["seq"], view, passed, near, conflicts, duplicate=True))
+                return
+            if same is not None and fold.state(view.flags(same)) == "candidate":
+                data = {"supersedes": self._suggested(view, same)}
+                view.add(NewEvent("proposal.accepted", same, data, {}, own_id), self.actor)
+                return
+            olds = [same] if same is not None else []
+            self._add_draft(view, passed, olds, own_id, "the same text from a higher channel" if olds else None)
+
+        own_id = event_id or new_event_id()
+        events, view = self._commit(decide, own_id, event_id, dry_run)
+        if found:
+            return found[0]
+        return self._recorded(events[0].stream, events[0].seq, view, passed, near, conflicts, events=events)
+
+    def propose(
+        self,
+        draft: Draft,
+        supersedes: Sequence[str] = (),
+        reason: str | None = None,
+        *,
+        event_id: str | None = None,
+        dry_run: bool = False,
+    ) -> Recorded:
+        """Record a candidate, which is served to nobody before a person accepts it; `supersedes` is a suggestion."""
+        passed = door.draft(draft)
+        near, conflicts = self._neighbours(passed.draft)
+        why = self._reason(reason, required=False)
+        own_id = event_id or new_event_id()
+
+        def decide(view: View) -> None:
+            for old in supersedes:
+                view.row(old)
+            self._add_draft(view, passed, list(supersedes), own_id, why, propose=True)
+
+        events, view = self._commit(decide, own_id, event_id, dry_run)
+        return self._recorded(events[0].stream, events[0].seq, view, passed, near, conflicts, events=events)
+
+    def supersede(
+        self,
+        old: Sequence[str] | str,
+        problem: str,
+        solution: str,
+        reason: str,
+        *,
+        category: str | None = None,
+        project: str | None = None,
+        title: str | None = None,
+        tags: Sequence[str] | None = None,
+        observed_at: str | None = None,
+        expected: int | None = None,
+        event_id: str | None = None,
+        dry_run: bool = False,
+    ) -> Superseded:
+        """Put a new learning in the place of one or several current ones.
+
+        Category, project and tags are those of the first old one unless given.
+        When the channel's trust is below that of an old one, the new learning
+        becomes a candidate that suggests the replacement.
+
+        Args:
+            expected: the version (seq of the last touching event) that the caller saw of the first old one.
+
+        Raises:
+            NotCurrent: an old one is not current; the message names its live heads.
+            Conflict: the first old one was touched since `expected`.
+        """
+        olds = list(dict.fromkeys([old] if isinstance(old, str) else old))
+        if not 1 <= len(olds) <= SUPERSEDE_MAX:
+            raise BadArgument(f"name 1 to {SUPERSEDE_MAX} learnings to supersede; nothing was written")
+        first = self._first_row(olds)
+        if first["erased_by"] is not None and (project is None or tags is None):
+            project, tags = project or "*", tags if tags is not None else ()
+        passed = door.draft(
+            Draft(
+                problem,
+                solution,
+                category or first["category"],
+                project or first["project"],
+                title,
+                tuple(tags if tags is not None else json.loads(first["tags"])),
+                observed_at,
+            )
+        )
+        why = self._reason(reason)
+        near, conflicts = self._neighbours(passed.draft, set(olds))
+        own_id = event_id or new_event_id()
+        lower: list[str] = []
+
+        def decide(view: View) -> None:
+            if expected is not None and view.version(olds[0]) != expected:
+                raise Conflict(olds[0], expected, view.version(olds[0]))
+            lower[:] = [name for name in olds if view.row(name)["trust"] > self.actor.trust]
+            self._add_draft(view, passed, olds, own_id, why, propose=bool(lower))
+
+        events, view = self._commit(decide, own_id, event_id, dry_run)
+        one = self._recorded(events[0].stream, events[0].seq, view, passed, near, conflicts, events=events)
+        if lower:
+            one.remarks.append(
+                f"{lower[0]} came from a more trusted channel, so this is a candidate until a person runs "
+                f"`learnings accept {one.id}`"
+            )
+        loaded = self._still_loaded(olds) if one.supersedes else []
+        return Superseded(
+            one.id, one.seq, one.supersedes, one.state, loaded, near, conflicts, one.redacted, one.remarks
+        )
+
+    # -- one learning's state --------------------------------------------------------------------------------------------
+
+    def retract(self, name: str, reason: str, *, event_id: str | None = None, dry_run: bool = False) -> Changed:
+        """Take a learning back without a successor.
+
+        Raises:
+            NotCurrent: it is not current. NotAllowed: a more trusted channel, or another session, recorded it.
+        """
+        why = self._reason(reason)
+
+        def allow(view: View) -> None:
+            self._may_take_back(view, view.row(name)["seq"], f"learnings retract {name} --reason …")
+
+        return self._change(name, "learning.retracted", {}, {"reason": why}, event_id, dry_run, allow)
+
+    def accept(
+        self,
+        name: str,
+        supersedes: Sequence[str] | None = None,
+        reason: str | None = None,
+        *,
+        event_id: str | None = None,
+        dry_run: bool = False,
+    ) -> Changed:
+        """Make a candidate current, in the place of those it suggested unless `supersedes` names others.
+
+        Raises:
+            NotAllowed: only a person accepts. NotCurrent: one to be replaced is not current any more.
+        """
+        self._needs_person(f"learnings accept {name}")
+        why = self._reason(reason, required=False)
+        data: dict[str, Any] = {"supersedes": list(supersedes or ())}
+
+        def allow(view: View) -> None:
+            if supersedes is None:
+                data["supersedes"] = self._suggested(view, name)
+
+        return self._change(name, "proposal.accepted", data, _why(why), event_id, dry_run, allow)
+
+    def reject(
+        self, name: str, reason: str | None = None, *, event_id: str | None = None, dry_run: bool = False
+    ) -> Changed:
+        """Turn a candidate down; it stays for forensics."""
+        why = self._reason(reason, required=False)
+
+        def allow(view: View) -> None:
+            self._may_take_back(view, view.row(name)["seq"], f"learnings reject {name}")
+
+        return self._change(name, "proposal.rejected", {}, _why(why), event_id, dry_run, allow)
+
+    def quarantine(self, name: str, reason: str, *, event_id: str | None = None, dry_run: bool = False) -> Changed:
+        """Withhold a learning until a person releases it; what it superseded stays superseded."""
+        why = self._reason(reason)
+
+        def allow(view: View) -> None:
+            self._may_take_back(view, view.row(name)["seq"], f"learnings quarantine {name} --reason …")
+
+        return self._change(name, "learning.quarantined", {"rules": []}, {"reason": why}, event_id, dry_run, allow)
+
+    def release(
+        self, name: str, reason: str | None = None, *, event_id: str | None = None, dry_run: bool = False
+    ) -> Changed:
+        """Let a withheld learning be what it would be otherwise; only a person does."""
+        self._needs_person(f"learnings release {name}")
+        why = self._reason(reason, required=False)
+        return self._change(name, "quarantine.released", {}, _why(why), event_id, dry_run)
+
+    def pin(self, name: str, *, event_id: str | None = None, dry_run: bool = False) -> Changed:
+        """Bring a learning at the start of each session of its project."""
+        self._needs_person(f"learnings pin {name}")
+        return self._change(name, "learning.pinned", {}, {}, event_id, dry_run)
+
+    def unpin(self, name: str, *, event_id: str | None = None, dry_run: bool = False) -> Changed:
+        """Take a pin away."""
+        self._needs_person(f"learnings unpin {name}")
+        return self._change(name, "learning.unpinned", {}, {}, event_id, dry_run)
+
+    def _change(
+        self,
+        name: str,
+        kind: str,
+        data: dict[str, Any],
+        body: dict[str, Any],
+        event_id: str | None,
+        dry_run: bool,
+        allow: Callable[[View], None] = lambda view: None,
+    ) -> Changed:
+        """Append one event about one learning."""
+        own_id = event_id or new_event_id()
+
+        def decide(view: View) -> None:
+            view.row(name)
+            allow(view)
+            view.add(NewEvent(kind, name, data, body, own_id), self.actor)
+
+        events, view = self._commit(decide, own_id, event_id, dry_run)
+        state = fold.state(view.flags(name))
+        remarks = self._revival(view, name, state)
+        gone = kind in ("learning.retracted", "learning.quarantined")
+        return Changed(name, events[0].seq, state, self._still_loaded([name]) if gone else [], remarks)
+
+    def _revival(self, view: View, name: str, state: str) -> list[str]:
+        """Say how to bring back what a withheld or retracted learning had replaced."""
+        if state not in ("retracted", "quarantined"):
+            return []
+        row = view.raw.execute(sql_log.REPLACED_BY, {"id": name}).fetchone()
+        if row is None:
+            return []
+        return [f"what it replaced stays superseded; `learnings undo {row[0]}` brings that back"]
+
+    # -- undo ------------------------------------------------------------------------------------------------------------
+
+    def undo(
+        self,
+        seq: int,
+        reason: str | None = None,
+        *,
+        cascade: bool = False,
+        event_id: str | None = None,
+        dry_run: bool = False,
+    ) -> Undone:
+        """Take an event back, as from now; undoing an undo redoes.
+
+        Raises:
+            NotUndoable: it is undone already, or of a kind that nothing takes back.
+            BuiltUpon: a later event builds upon it; `cascade` takes that along.
+            NotAllowed: a more trusted channel, or another session, wrote it.
+        """
+        return self._undo(lambda view: [self._target(view, seq)], reason, cascade, event_id, dry_run, {seq})
+
+    def undo_batch(
+        self,
+        batch: int,
+        reason: str | None = None,
+        *,
+        cascade: bool = False,
+        event_id: str | None = None,
+        dry_run: bool = False,
+    ) -> Undone:
+        """Take a whole import back, by the seq of its `batch.started`.
+
+        Raises:
+            NotFound: no such batch. NotUndoable: nothing of it is left to take back.
+        """
+
+        def targets(view: View) -> list[Act]:
+            acts = _acts(view.raw.execute(sql_log.BATCH, (batch,)).fetchall())
+            if not acts:
+                raise NotFound(f"there is no import {batch}", "see the view `imports`")
+            undone = {row[0] for row in view.raw.execute(sql_log.BATCH_UNDONE, (batch,)).fetchall()}
+            left = [act for act in reversed(acts) if act.kind not in fold.LASTING and act.seq not in undone]
+            if not left:
+                raise NotUndoable(f"nothing of import {batch} is left to undo; nothing was written")
+            return left
+
+        return self._undo(targets, reason, cascade, event_id, dry_run, None)
+
+    def _undo(
+        self,
+        find: Callable[[View], list[Act]],
+        reason: str | None,
+        cascade: bool,
+        event_id: str | None,
+        dry_run: bool,
+        asked: set[int] | None,
+    ) -> Undone:
+        why = self._reason(reason, required=False)
+        own_id = event_id or new_event_id()
+
+        def decide(view: View) -> None:
+            targets = self._with_dependants(view, find(view), cascade)
+            self._may_undo(view, targets)
+            seqs = [act.seq for act in targets]
+            view.drafts.append(NewEvent("event.undone", targets[0].stream, {"targets": seqs}, _why(why), own_id))
+
+        events, view = self._commit(decide, own_id, event_id, dry_run)
+        event = events[0]
+        if asked is not None and not asked <= set(json.loads(event.data)["targets"]):
+            raise NotUndoable(f"event id {own_id} undid other events before; nothing was written")
+        return self._undone(view, event)
+
+    def _undone(self, view: View, event: Event) -> Undone:
+        targets = json.loads(event.data)["targets"]
+        acts = _acts([view.raw.execute(sql_log.ACT, (seq,)).fetchone() for seq in targets])
+        redone = [seq for act in acts if act.kind == "event.undone" for seq in act.data["targets"]]
+        streams = list(dict.fromkeys(act.stream for act in acts))
+        remarks = [f"redo with `learnings undo {event.seq}`"]
+        return Undone(event.seq, targets, redone, streams, remarks)
+
+    def _target(self, view: View, seq: int) -> Act:
+        row = view.raw.execute(sql_log.ACT, (seq,)).fetchone()
+        if row is None:
+            raise NotFound(f"there is no event {seq}", "look at `learnings history ID` or the view audit_log")
+        act = _acts([row])[0]
+        if act.kind in fold.LASTING:
+            raise NotUndoable(f"event {seq} is {act.kind}, which nothing takes back; nothing was written")
+        return act
+
+    def _with_dependants(self, view: View, targets: list[Act], cascade: bool) -> list[Act]:
+        """Return the targets, newest first, with what builds upon them when `cascade`.
+
+        Raises:
+            BuiltUpon, NotUndoable: naming the first event that stands in the way.
+        """
+        while True:
+            targets.sort(key=lambda act: act.seq, reverse=True)
+            seqs = {act.seq for act in targets}
+            ids = _touched(view, seqs)
+            before = project.touching(view.raw, ids)
+            undo = Act(view.head.seq + 1, "event.undone", targets[0].stream, {"targets": sorted(seqs, reverse=True)})
+            found = fold.first_fault([*before, undo], ids)
+            if found is None:
+                return targets
+            blocker, fault = found
+            revived = fold.alive([*before, undo]) - fold.alive(before) - {undo.seq}
+            if blocker.seq == undo.seq:
+                by = view.raw.execute(sql_log.UNDONE_BY, (int(fault.id),)).fetchone()
+                hint = f"redo it with `learnings undo {by[0]}`" if by else ""
+                raise NotUndoable(f"event {fault.id} is undone already; nothing was written", hint)
+            if blocker.kind == "event.undone" or blocker.seq in revived:
+                raise BuiltUpon(*_lost_ground(view, blocker, fault, before, revived))
+            if not cascade:
+                raise BuiltUpon(
+                    f"event {blocker.seq} ({blocker.kind}) builds upon {', '.join(map(str, sorted(seqs)[:5]))}; "
+                    "nothing was written",
+                    f"undo {blocker.seq} first, or take it along with --cascade",
+                )
+            targets = [*targets, blocker]
+
+    # -- settings, upkeep ------------------------------------------------------------------------------------------------
+
+    def set(
+        self,
+        name: str,
+        value: str | None,
+        *,
+        machine: bool = False,
+        event_id: str | None = None,
+        dry_run: bool = False,
+    ) -> Changed:
+        """Give a setting a value, or none; `machine` keeps it to this machine.
+
+        Raises:
+            BadArgument: no such setting, or not a value of it.
+        """
+        self._needs_person(f"learnings config set {name} …")
+        clean = None if value is None else door.text("value", check_setting(name, value), 10_000, required=False)[0]
+        data: dict[str, Any] = {"name": name, "scope": "machine" if machine else "ledger"}
+        stream = f"setting:{name}"
+        if machine:
+            data["machine"] = place.machine_id(self.path)
+            stream += f"@{data['machine']}"
+        own_id = event_id or new_event_id()
+        body = {} if clean is None else {"value": clean}
+        draft = NewEvent("setting.changed", stream, data, body, own_id)
+        events, _ = self._commit(lambda view: view.add(draft, self.actor), own_id, event_id, dry_run)
+        return Changed(stream, events[0].seq, "set" if clean is not None else "unset", [], [])
+
+    def accept_head(self, *, event_id: str | None = None) -> Changed:
+        """Let a log that is behind its anchor be written again; only a person does.
+
+        Raises:
+            Refused: the log is not behind its anchor.
+        """
+        self._needs_person("learnings verify --accept-head")
+        event = self.store.accept_head(event_id or new_event_id())[0]
+        return Changed(event.stream, event.seq, "accepted", [], ["what the anchor saw beyond this file is lost"])
+
+    def verify(self) -> "Verdict":
+        """Check the log, its anchor, the schema and every projection; changes nothing."""
+        from ledger.audit import audit
+
+        return audit(self.store)
+
+    def rebuild(self) -> int:
+        """Drop and replay every projection; return the seq they reach."""
+        return self.store.rebuild()
+
+    def event(self, seq: int) -> Event:
+        """Return one event of the log."""
+        return self.store.event(seq)
+
+    # -- shared ----------------------------------------------------------------------------------------------------------
+
+    def _commit(
+        self, decide: Callable[[View], None], own_id: str, given: str | None, dry_run: bool
+    ) -> tuple[list[Event], View]:
+        """Append what `decide` adds to a view; answer an earlier append of the same given id instead."""
+        views: list[View] = []
+
+        def under_lock(moment: Moment) -> Sequence[NewEvent]:
+            view = View(moment)
+            views[:] = [view]
+            if given is not None and view.raw.execute(sql_log.EVENT_ID_SEQ, (own_id,)).fetchone():
+                return _again(view, decide, own_id)
+            decide(view)
+            if dry_run:
+                raise DryRun(view.drafts, view.head)
+            return view.drafts
+
+        try:
+            events = self.store.append(under_lock)
+        except DryRun as plan:
+            return _imagined(plan, self.actor), views[0]
+        self.store.refresh_counts()
+        return events, views[0]
+
+    def _add_draft(
+        self,
+        view: View,
+        passed: door.Passed,
+        olds: list[str],
+        own_id: str,
+        reason: str | None,
+        *,
+        propose: bool = False,
+    ) -> None:
+        """Add the events of a draft: recorded, superseded or proposed, and quarantined when the screen says so."""
+        draft, findings = passed.draft, passed.findings
+        held = bool(findings) and self.actor.kind != "person"
+        kind = "learning.proposed" if propose or held else "learning.superseded" if olds else "learning.recorded"
+        stream = learning_id(own_id)
+        view.add(NewEvent(kind, stream, *content(draft, own_id, kind, olds, reason), own_id), self.actor)
+        if held:
+            rules = list(dict.fromkeys(finding.rule for finding in findings))
+            data = {"rules": rules, "severity": findings[0].severity}
+            body = {"reason": findings[0].reason}
+            view.add(NewEvent("learning.quarantined", stream, data, body, derived_id(own_id)), self.actor)
+
+    def _recorded(
+        self,
+        name: str,
+        seq: int,
+        view: View,
+        passed: door.Passed,
+        near: list[Near],
+        conflicts: list[Contradiction],
+        *,
+        events: Sequence[Event] = (),
+        duplicate: bool = False,
+    ) -> Recorded:
+        state = fold.state(view.flags(name))
+        remarks = list(self.store.remarks)
+        self.store.remarks.clear()
+        if passed.findings:
+            verb = "kept" if state == "current" else "withheld"
+            remarks.append(f"{verb}: {passed.findings[0].reason} (rule {passed.findings[0].rule})")
+        if duplicate:
+            remarks.append("this text was there already; nothing was written")
+        supersedes = [
+            old
+            for event in events
+            if event.kind in fold.REPLACING
+            for old in json.loads(event.data)["supersedes"]
+        ]
+        others = [one for one in near if one.id != name]
+        return Recorded(name, seq, state, others, conflicts, duplicate, supersedes, list(passed.kinds), remarks)
+
+    def _neighbours(self, draft: Draft, but: Iterable[str] = ()) -> tuple[list[Near], list[Contradiction]]:
+        """Return near-duplicates and contradictions among current learnings, without those named."""
+        left_out = set(but)
+        near = self.reader.near(draft.problem, draft.solution, draft.title or "", draft.project)
+        conflicts = self.reader.conflicts(draft.problem, draft.solution, draft.title or "", draft.project)
+        return [one for one in near if one.id not in left_out], [one for one in conflicts if one.id not in left_out]
+
+    def _same_text(self, view: View, draft: Draft) -> str | None:
+        """Return the newest learning of the same text that is current, waiting or withheld."""
+        key = chain.content_key(self.store.dedup_key, draft.problem, draft.solution, draft.project)
+        for (name,) in view.raw.execute(sql_log.SAME_CONTENT, (key,)).fetchall():
+            state = fold.state(view.flags(name))
+            if state == "current" or (state == "candidate" and self.actor.kind == "person"):
+                return str(name)
+            if state == "quarantined" and self.actor.kind != "person":
+                return str(name)
+        return None
+
+    def _answers(self, view: View, same: str) -> bool:
+        """Tell whether a learning of the same text is answer enough: withheld, or as trusted as this channel."""
+        state = fold.state(view.flags(same))
+        return state == "quarantined" or (state == "current" and view.row(same)["trust"] >= self.actor.trust)
+
+    def _suggested(self, view: View, name: str) -> list[str]:
+        row = view.raw.execute(sql_log.CREATING_DATA, (name,)).fetchone()
+        return list(json.loads(row[0]).get("supersedes", ())) if row is not None else []
+
+    def _first_row(self, olds: list[str]) -> dict[str, Any]:
+        row = self.store.connection().execute(sql_log.LEARNING, (olds[0],)).fetchone()
+        if row is None:
+            raise NotFound(f"there is no learning {olds[0]}", "look with `learnings list` or `learnings query`")
+        return dict(zip(sql_log.LEARNING_COLUMNS, row, strict=True))
+
+    def _reason(self, reason: str | None, *, required: bool = True) -> str | None:
+        if reason is None and not required:
+            return None
+        return door.text("reason", reason or "", REASON_CHARS, required=required)[0] or None
+
+    def _needs_person(self, command: str) -> None:
+        if self.actor.kind != "person":
+            raise NotAllowed("only a person does this; nothing was written", f"a person can run `{command}`")
+
+    def _may_take_back(self, view: View, seq: int, command: str) -> None:
+        """Refuse unless this channel may take back what event `seq` did."""
+        row = view.raw.execute(sql_log.ACT, (seq,)).fetchone()
+        act = _acts([row])[0]
+        hint = f"a person can run `{command}`"
+        if act.trust > self.actor.trust:
+            raise NotAllowed(f"event {seq} came from a more trusted channel; nothing was written", hint)
+        if self.actor.channel == "mcp":
+            mine = (act.channel, act.actor_id, act.trust) == ("mcp", self.actor.id, self.actor.trust)
+            if not mine:
+                raise NotAllowed(f"event {seq} was not written by this session; nothing was written", hint)
+
+    def _may_undo(self, view: View, targets: list[Act]) -> None:
+        command = f"learnings undo {targets[-1].seq}" if len(targets) == 1 else (
+            f"learnings undo {targets[-1].seq} --cascade"
+        )
+        for act in targets:
+            self._may_take_back(view, act.seq, command)
+            if act.kind in ("learning.quarantined", "proposal.rejected") and self.actor.kind not in ("person", "importer"):
+                self._needs_person(command)
+
+    def _still_loaded(self, names: Sequence[str]) -> list[Loaded]:
+        """Return the lines of files that still say what these learnings say."""
+        found: list[Loaded] = []
+        for name in names:
+            row = self.store.connection().execute(sql_log.LEARNING, (name,)).fetchone()
+            texts = dict(zip(sql_log.LEARNING_COLUMNS, row, strict=True)) if row is not None else {}
+            for path, line in self.store.connection().execute(sql_log.STANDING_FILES, (name,)).fetchall():
+                at = place.line_of(path, (texts.get("solution"), texts.get("problem")), line)
+                if at is not None:
+                    found.append(Loaded(path, at))
+        return found
+
+
+class Verdict(NamedTuple):
+    """Answer of `verify`; `head` is where the log ends, its hash hexadecimal."""
+
+    ok: bool
+    events: int
+    erased: int
+    head: dict[str, Any]
+    problems: list[Problem]
+    remarks: list[str]
+
+
+def content(
+    draft: Draft, own_id: str, kind: str, olds: Sequence[str], reason: str | None
+) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Return data and body of an event that creates a learning."""
+    data: dict[str, Any] = {"category": draft.category, "confidence": draft.confidence}
+    body: dict[str, Any] = {
+        "title": draft.title,
+        "problem": draft.problem,
+        "solution": draft.solution,
+        "project": draft.project,
+        "tags": list(draft.tags),
+    }
+    if draft.observed_at is not None:
+        body["observed_at"] = draft.observed_at
+    if draft.source is not None:
+        data["source"] = source_id(own_id)
+        body["source"] = {key: value for key, value in draft.source._asdict().items() if value is not None}
+    if kind != "learning.recorded":
+        data["supersedes"] = list(olds)
+        if reason is not None:
+            body["reason"] = reason
+    return data, body
+
+
+def source_id(event_id: str) -> str:
+    """Return the opaque id of the source that an event brings."""
+    return "src_" + learning_id(f"source {event_id}")[4:]
+
+
+def derived_id(event_id: str) -> str:
+    """Return the id of the second event of a command, the same on every retry."""
+    tail = learning_id(f"second {event_id}").encode().hex()
+    return f"{event_id[:8]}-{event_id[9:13]}-7{tail[1:4]}-8{tail[5:8]}-{tail[8:20]}"
+
+
+def _why(reason: str | None) -> dict[str, Any]:
+    return {} if reason is None else {"reason": reason}
+
+
+def _acts(rows: Iterable[Any]) -> list[Act]:
+    return [Act(seq, kind, stream, json.loads(data), *by) for seq, kind, stream, data, *by in rows]
+
+
+def _touched(view: View, seqs: Iterable[int]) -> list[str]:
+    """Return every id that one of these events touches."""
+    return list(dict.fromkeys(row[0] for seq in seqs for row in view.raw.execute(sql_log.TOUCHED_BY, (seq,)).fetchall()))
+
+
+def _again(view: View, decide: Callable[[View], None], own_id: str) -> Sequence[NewEvent]:
+    """Return the drafts of a retried command, so that the store can compare them with what is stored.
+
+    The ground of the first time may be gone, so legality is not asked again:
+    the stored events are compared field by field, and what the state decided
+    then (which kind, which targets) is taken from them.
+    """
+    stored = [
+        row for row in view.raw.execute(sql_log.EVENTS_OF_COMMAND, (own_id, derived_id(own_id))).fetchall()
+    ]
+    view.add = lambda draft, actor: view.drafts.append(draft)  # type: ignore[method-assign]
+    try:
+        decide(view)
+    except LedgerError:
+        view.drafts.clear()
+    kinds = {draft.event_id: draft for draft in view.drafts}
+    return [
+        NewEvent(kind, stream, _without_clock(data), json.loads(body) if body else {}, event_id, version, batch)
+        if event_id not in kinds or kinds[event_id].kind != kind or kind == "event.undone"
+        else kinds[event_id]
+        for event_id, kind, stream, data, body, version, batch in stored
+    ]
+
+
+def _without_clock(data: str) -> dict[str, Any]:
+    found: dict[str, Any] = json.loads(data)
+    found.pop("clock_raw_us", None)
+    return found
+
+
+def _imagined(plan: DryRun, actor: Actor) -> list[Event]:
+    """Return the events a dry run would have appended, without hashes."""
+    return [
+        Event(
+            plan.head.seq + number, draft.event_id, draft.stream, 0, draft.kind, draft.schema_version, "", actor.kind,
+            actor.id, actor.channel, actor.trust, draft.batch, json.dumps(draft.data), b"", b"", b"", None, None, None,
+        )
+        for number, draft in enumerate(plan.drafts, start=1)
+    ]
+
+
+def _lost_ground(
+    view: View, blocker: Act, fault: Fault, before: list[Act], revived: set[int]
+) -> tuple[str, str]:
+    """Say why a redo cannot be: the ground of what it would bring back has gone."""
+    live = fold.alive(before)
+    causes = [act for act in before if act.seq in live and act.seq not in revived and fault.id in _names(view, act)]
+    cause = causes[-1] if causes else None
+    message = f"event {blocker.seq} ({blocker.kind}) has lost its ground ({fault.id}: {fault.rule}); nothing was written"
+    if cause is None:
+        return message, "look at `learnings history`"
+    verb = "redo" if cause.kind == "event.undone" else "undo"
+    return message, f"{verb} event {cause.seq} first: `learnings undo {cause.seq}`"
+
+
+def _names(view: View, act: Act) -> tuple[str, ...]:
+    return tuple(row[0] for row in view.raw.execute(sql_log.TOUCHED_BY, (act.seq,)).fetchall())

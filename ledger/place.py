@@ -1,0 +1,248 @@
+"""Where a ledger lives: its folder and modes, its lock, its anchor.
+
+The lock file is never deleted (deleting it would let two writers hold two
+locks), and sidecars of the database are never touched: every loss report of
+comparable tools traces back to one of these. Lean: readers look at anchors too.
+"""
+
+import json
+import os
+import stat
+import time
+from types import TracebackType
+from typing import NamedTuple
+
+from ledger.errors import FileFault, Locked, NoSpace, ReadOnly, Replaced, UnsafePlace
+
+if os.name == "nt":  # pragma: no cover - Windows is written for and untested
+    import msvcrt
+else:
+    import fcntl
+
+POLL_FIRST_S, POLL_MOST_S = 0.0005, 0.004
+"""Waits between tries for the lock, doubling; 20 writers of 4 ms each stay below 0.4 s."""
+
+
+class Anchor(NamedTuple):
+    """The newest event that was known outside the database; `hash` is hexadecimal."""
+
+    ledger_id: str
+    seq: int
+    hash: str
+
+
+def make_folder(path: str) -> None:
+    """Make the folder of a ledger file, 0700, when it is missing."""
+    folder = os.path.dirname(os.path.abspath(path))
+    try:
+        os.makedirs(folder, mode=0o700, exist_ok=True)
+    except FileExistsError:
+        raise ReadOnly(f"{folder} is not a folder; nothing was written", "choose another place with --file") from None
+    except OSError as error:
+        raise os_fault(error, folder) from None
+
+
+def make_file(path: str) -> None:
+    """Make an empty file of mode 0600 before SQLite sees it, so that no sidecar is ever wider."""
+    try:
+        os.close(os.open(path, os.O_RDWR | os.O_CREAT | getattr(os, "O_NOFOLLOW", 0), 0o600))
+    except OSError as error:
+        raise os_fault(error, path) from None
+
+
+def check_modes(path: str) -> None:
+    """Refuse a file that another user owns or may write.
+
+    Raises:
+        UnsafePlace: with the mode or owner that was found; nothing was opened.
+    """
+    if os.name == "nt":  # pragma: no cover
+        return
+    found = os.stat(path)
+    if not stat.S_ISREG(found.st_mode):
+        raise UnsafePlace(f"{path} is not a regular file; nothing was opened", "choose another place with --file")
+    if found.st_uid != os.geteuid():
+        raise UnsafePlace(f"{path} belongs to user {found.st_uid}; nothing was opened", "open it as that user")
+    if found.st_mode & 0o022:
+        mode = stat.S_IMODE(found.st_mode)
+        raise UnsafePlace(f"{path} can be written by others (mode {mode:o})", f"run `chmod 600 {path}`")
+
+
+def identity(path: str) -> tuple[int, int]:
+    """Return device and inode of the file that `path` leads to now.
+
+    Raises:
+        Replaced: nothing is there any more.
+    """
+    try:
+        found = os.stat(path)
+    except FileNotFoundError:
+        raise Replaced(f"{path} is gone; nothing was written", "find where it was moved, or start anew") from None
+    return found.st_dev, found.st_ino
+
+
+def os_fault(error: OSError, path: str) -> FileFault:
+    """Return the error of ours for one of the operating system."""
+    if error.errno in (28, 122):
+        return NoSpace(f"no space left for {path}; nothing was written", "free some space and try again")
+    if error.errno in (1, 13, 30):
+        return ReadOnly(f"{path} cannot be written; nothing was written", "look at the modes of file and folder")
+    reason = (error.strerror or type(error).__name__).lower()
+    return FileFault(f"{path}: {reason}; nothing was written", "look at the path and its folder")
+
+
+class WriteLock:
+    """The one queue of writers: an exclusive lock on `<file>.lock`, held for one append.
+
+    `busy_timeout` is not a queue: 20 writers waited up to 49 s with it and 0.6 s
+    with a lock. The holder leaves its process id and the time inside.
+    """
+
+    def __init__(self, path: str, wait_s: float) -> None:
+        self._path = path + ".lock"
+        self._wait_s = wait_s
+        self._fd = -1
+
+    def __enter__(self) -> "WriteLock":
+        try:
+            self._fd = os.open(self._path, os.O_RDWR | os.O_CREAT | getattr(os, "O_CLOEXEC", 0), 0o600)
+        except OSError as error:
+            raise os_fault(error, self._path) from None
+        deadline = time.monotonic() + self._wait_s
+        pause = POLL_FIRST_S
+        while not _try_lock(self._fd):
+            if time.monotonic() >= deadline:
+                self._fail()
+            time.sleep(pause)
+            pause = min(pause * 2, POLL_MOST_S)
+        os.lseek(self._fd, 0, os.SEEK_SET)
+        os.write(self._fd, f"{os.getpid():<12} {int(time.time()):<12}\n".encode())
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
+        _unlock(self._fd)
+        os.close(self._fd)
+        self._fd = -1
+
+    def _fail(self) -> None:
+        """Say who holds the lock, and for how long."""
+        os.lseek(self._fd, 0, os.SEEK_SET)
+        words = os.read(self._fd, 100).decode("ascii", "replace").split()
+        os.close(self._fd)
+        who = "another process"
+        if len(words) == 2 and words[0].isdigit() and words[1].isdigit():
+            who = f"process {words[0]}, for {max(0, int(time.time()) - int(words[1]))} s"
+        raise Locked(
+            f"the ledger is locked by {who}; waited {self._wait_s:g} s and nothing was written",
+            "try again when that process has ended",
+        )
+
+
+def _try_lock(fd: int) -> bool:
+    try:
+        if os.name == "nt":  # pragma: no cover
+            msvcrt.locking(fd, msvcrt.LK_NBLCK, 1)  # type: ignore[attr-defined]
+        else:
+            fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError:
+        return False
+    return True
+
+
+def _unlock(fd: int) -> None:
+    if os.name == "nt":  # pragma: no cover
+        msvcrt.locking(fd, msvcrt.LK_UNLCK, 1)  # type: ignore[attr-defined]
+    else:
+        fcntl.flock(fd, fcntl.LOCK_UN)
+
+
+# -- anchor -------------------------------------------------------------------------------------------------------------
+
+
+def read_anchor(path: str) -> Anchor | None:
+    """Return the anchor beside a ledger file; None when there is none that can be read as one."""
+    try:
+        with open(path + ".anchor", "rb") as file:
+            found = json.loads(file.read(4096))
+        anchor = Anchor(found["ledger_id"], found["seq"], found["hash"])
+    except (OSError, ValueError, KeyError, TypeError):
+        return None
+    if type(anchor.seq) is not int or not isinstance(anchor.hash, str) or not isinstance(anchor.ledger_id, str):
+        return None
+    return anchor
+
+
+def write_anchor(path: str, anchor: Anchor) -> None:
+    """Replace the anchor durably: temporary file, fsync, rename."""
+    temporary = path + ".anchor.new"
+    try:
+        fd = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
+        try:
+            os.write(fd, json.dumps(anchor._asdict()).encode() + b"\n")
+            os.fsync(fd)
+        finally:
+            os.close(fd)
+        os.replace(temporary, path + ".anchor")
+    except OSError as error:
+        raise os_fault(error, path + ".anchor") from None
+
+
+# -- beside the file ----------------------------------------------------------------------------------------------------
+
+
+def machine_id(path: str) -> str:
+    """Return the opaque id of this machine, made on first use in `<file>.machine` (not part of any export)."""
+    try:
+        fd = os.open(path + ".machine", os.O_RDWR | os.O_CREAT, 0o600)
+        try:
+            found = os.read(fd, 100).decode("ascii", "replace").strip()
+            if len(found) == 32 and found.isalnum():
+                return found
+            made = os.urandom(16).hex()
+            os.ftruncate(fd, 0)
+            os.lseek(fd, 0, os.SEEK_SET)
+            os.write(fd, made.encode() + b"\n")
+            return made
+        finally:
+            os.close(fd)
+    except OSError as error:
+        raise os_fault(error, path + ".machine") from None
+
+
+NOTE_BYTES = 1_048_576
+"""Most bytes read of a file that may still say a learning; notes are a few KB."""
+
+
+def line_of(path: str, texts: tuple[str | None, ...], line: int | None) -> int | None:
+    """Return the line of a file that still says one of `texts`; None when none does or it cannot be read.
+
+    A text is looked for by its first line of 12 characters or more, white space
+    runs counting as one; `line` is preferred when several say it.
+    """
+    content = _bounded(path)
+    if content is None:
+        return None
+    lines = [" ".join(one.split()) for one in content.splitlines()]
+    for text in texts:
+        wanted = next((" ".join(one.split()) for one in (text or "").splitlines() if len(one.strip()) >= 12), "")
+        wanted = wanted or " ".join((text or "").split())
+        at = [number for number, one in enumerate(lines, start=1) if wanted and (wanted in one or one and one in wanted and len(one) >= 40)]
+        if at:
+            return min(at, key=lambda number: (abs(number - (line or number)), number))
+    return None
+
+
+def _bounded(path: str) -> str | None:
+    """Return a regular file's text, never following a link, never blocking; None for anything else."""
+    try:
+        fd = os.open(path, os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0))
+    except OSError:
+        return None
+    try:
+        if not stat.S_ISREG(os.fstat(fd).st_mode):
+            return None
+        return os.read(fd, NOTE_BYTES).decode("utf-8", "replace")
+    except OSError:
+        return None
+    finally:
+        os.close(fd)

@@ -1,0 +1,408 @@
+"""Open a ledger file for reading, and answer questions about what is true, or was.
+
+Nothing here writes, or imports what writes. Every statement is fetched whole, and
+all statements of one answer see one state of the file.
+Lean path: stdlib only; what only `show`, `history` and their like need is imported there.
+"""
+
+import json
+import os
+import sqlite3
+from collections.abc import Mapping, Sequence
+from types import TracebackType
+from typing import Any
+
+from ledger import answer, hits, query, rank, search, sql
+from ledger.answer import Answer, Conflict, Hit, HistoryEvent, Listing, Near
+from ledger.errors import (
+    BadArgument,
+    Damaged,
+    FileFault,
+    LedgerError,
+    Locked,
+    NewerSchema,
+    NotALedger,
+    OlderSchema,
+    ReadOnly,
+    StaleProjection,
+    UnknownCategory,
+)
+from ledger.fold import PROJECTION_VERSION
+from ledger.model import CATEGORIES, PREFIX_CHARS, STATES, Head
+from ledger.search import Match, Scope, Words
+
+POOL_MIN = 30
+"""Fewest candidates that are put in their final order, whatever the limit."""
+
+
+def open_reader(path: str, busy_ms: int = 2_000) -> "Reader":
+    """Open the ledger file at `path` for reading.
+
+    Read-write with `query_only`, because the file of a killed writer needs its
+    journal rolled back by whoever opens it next; read-only where the file allows
+    no more.
+
+    Raises:
+        NotALedger, NewerSchema, OlderSchema, StaleProjection, ReadOnly, Locked, Damaged: as their names say.
+    """
+    path = os.path.abspath(path)
+    if not os.path.isfile(path):
+        raise NotALedger(f"there is no ledger at {path}", "make one with `learnings init`")
+    try:
+        connection = _connect(path, "rw", busy_ms)
+    except (ReadOnly, FileFault):
+        connection = _connect(path, "ro", busy_ms)
+    reader = Reader(connection, path)
+    try:
+        reader.recognise()
+    except BaseException:
+        reader.close()
+        raise
+    return reader
+
+
+def _connect(path: str, mode: str, busy_ms: int) -> sqlite3.Connection:
+    """Open the file and read its first page; raise in this project's words."""
+    quoted = path.replace("%", "%25").replace("?", "%3f").replace("#", "%23")
+    wait_s = busy_ms / 1_000
+    try:
+        connection = sqlite3.connect(
+            f"file:{quoted}?mode={mode}", uri=True, timeout=wait_s, isolation_level=None, check_same_thread=False
+        )
+    except sqlite3.Error as error:
+        raise fault(error, path) from error
+    try:
+        connection.execute("PRAGMA query_only = 1").fetchall()
+        connection.execute("PRAGMA cache_size = -16000").fetchall()
+        connection.execute(sql.FILE_IDENTITY).fetchall()
+    except sqlite3.Error as error:
+        connection.close()
+        raise fault(error, path) from error
+    return connection
+
+
+def fault(error: Exception, path: str) -> LedgerError:
+    """Return this project's error for one of SQLite; its text is left out, since it may quote what was bound."""
+    code = getattr(error, "sqlite_errorcode", 0) & 0xFF
+    if code in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED):
+        return Locked(f"{path} is locked by another process", "try again when its writer has finished")
+    if code == sqlite3.SQLITE_NOTADB:
+        return NotALedger(f"{path} is not a ledger", "name a file that `learnings init` made")
+    if code in (sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_READONLY, sqlite3.SQLITE_PERM, sqlite3.SQLITE_AUTH):
+        return ReadOnly(
+            f"{path} cannot be opened as it is",
+            "make the file and its folder readable and writable for you: a journal left by a killed writer is there",
+        )
+    if code == sqlite3.SQLITE_CORRUPT:
+        return Damaged(f"{path} is damaged", "run `learnings verify`, or take the last backup")
+    name = getattr(error, "sqlite_errorname", type(error).__name__)
+    return FileFault(f"{path} cannot be read ({name})", "run `learnings verify`")
+
+
+class Reader:
+    """Answers questions over one connection; calls must not overlap.
+
+    Works as well inside the open transaction of a writer's connection, and then
+    sees what that transaction has done so far.
+    """
+
+    def __init__(self, connection: sqlite3.Connection, path: str = "the ledger") -> None:
+        self._connection = connection
+        self._stems = search.Stems()
+        self.path = path
+
+    def __enter__(self) -> "Reader":
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Close the connection."""
+        self._stems.close()
+        self._connection.close()
+
+    def rows(self, statement: str, binds: Mapping[str, Any]) -> list[tuple[Any, ...]]:
+        """Run a statement of `sql.py` and return every row.
+
+        Raises:
+            Locked, NotALedger, ReadOnly, Damaged, FileFault: what SQLite said, in this project's words.
+        """
+        try:
+            cursor = self._connection.cursor()
+            cursor.row_factory = None
+            return cursor.execute(statement, binds).fetchall()
+        except self._connection.Error as error:
+            raise fault(error, self.path) from error
+
+    def snapshot(self) -> "Snapshot":
+        """Return a context in which all statements see one state of the file."""
+        return Snapshot(self._connection)
+
+    # -- the file --------------------------------------------------------------------------------------------------------
+
+    def recognise(self) -> None:
+        """Check that this is a ledger whose projections this program can read.
+
+        Raises:
+            NotALedger, NewerSchema, OlderSchema, StaleProjection: as their names say.
+        """
+        application, schema = self.rows(sql.FILE_IDENTITY, {})[0]
+        if application != sql.APPLICATION_ID:
+            raise NotALedger(f"{self.path} is not a ledger", "name a file that `learnings init` made")
+        if schema > sql.SCHEMA_VERSION:
+            raise NewerSchema(f"the schema of {self.path}", str(schema), str(sql.SCHEMA_VERSION))
+        if schema < sql.SCHEMA_VERSION:
+            raise OlderSchema(str(schema), str(sql.SCHEMA_VERSION))
+        version = self.rows(sql.PROJECTION, {})[0][0]
+        if version > PROJECTION_VERSION:
+            raise NewerSchema(f"the projection of {self.path}", str(version), str(PROJECTION_VERSION))
+        if version < PROJECTION_VERSION:
+            raise StaleProjection(
+                f"the projection of {self.path} is of version {version}, this program reads {PROJECTION_VERSION}",
+                "run `learnings rebuild`; the log itself is untouched",
+            )
+
+    def head(self) -> Head:
+        """Return the end of the log; seq 0 and no hash when it is empty."""
+        found = self.rows(sql.HEAD, {})
+        return Head(*found[0]) if found else Head(0, b"")
+
+    def meta(self) -> dict[str, Any]:
+        """Return {ledger_id, format}."""
+        ledger_id, form = self.rows(sql.META, {})[0]
+        return {"ledger_id": ledger_id, "format": form}
+
+    def seq_at(self, when: str) -> int:
+        """Return the last seq recorded at or before `when`, 0 when there is none.
+
+        `when` is a date or an ISO-8601 time, UTC unless it has an offset; it
+        stands for the whole of its last unit: a date for its day, minutes for
+        their minute, seconds for their second.
+
+        Raises:
+            BadArgument: it is no such time.
+        """
+        from ledger import browse
+
+        return browse.seq_at(self, when)
+
+    # -- questions -------------------------------------------------------------------------------------------------------
+
+    def query(
+        self,
+        text: str,
+        *,
+        project: str | None = None,
+        category: str | None = None,
+        tags: Sequence[str] = (),
+        trust: int | None = None,
+        as_of: int | None = None,
+        include_superseded: bool = False,
+        limit: int = 10,
+        explain: bool = False,
+    ) -> Answer:
+        """Return the learnings that `text` asks for, best first; any text is legal.
+
+        Args:
+            project: serve learnings of this project and those that hold everywhere; None serves every project.
+            tags: serve learnings that have all of these.
+            trust: the least trust to serve.
+            as_of: what was true at this seq; scores are of today.
+            include_superseded: serve superseded learnings as well, as hits of their own.
+            explain: say in `parts` and `plan` what was looked for and found.
+
+        A text without any informative word lists the newest learnings, score 0; so
+        does one that finds nothing, when a category or tag says what is wanted.
+
+        Raises:
+            BadArgument, UnknownCategory: an argument is out of range.
+        """
+        _check_range("limit", limit, 1, answer.LIMIT_MAX)
+        scope = _scope(project, category, tags, trust, as_of)
+        asked = query.build(text, category)
+        with self.snapshot():
+            words = search.look_up(self.rows, self._stems, asked.terms or asked.filler)
+            found = search.matches(self.rows, words, scope, max(3 * limit, POOL_MIN), include_superseded)
+            if not found and (not asked.terms or category is not None or tags):
+                found = self._newest(scope, "current", limit + 1)
+            rows = hits.learnings(self.rows, [match.seq for match in found[: max(3 * limit, POOL_MIN)]], scope.at)
+            best = _final_order(found, rows, asked.terms)
+            shown = self._hits(best[:limit], rows, scope.at, include_superseded)
+            if explain:
+                from ledger import browse
+
+                shown = browse.explained(self, shown, best, words)
+        fitting = answer.fitting(shown)
+        truncated = len(found) > limit or len(fitting) < len(shown) or any(hit.cut for hit in fitting)
+        plan = {"kept": list(words.plan.kept), "dropped": list(words.plan.dropped)} if explain else None
+        return Answer(fitting, truncated, as_of, plan)
+
+    def _newest(self, scope: Scope, state: str, many: int, before: int = sql.NOW) -> list[Match]:
+        """Return the newest learnings of a state that pass the filters."""
+        statement = sql.NEWEST if scope.project is None else sql.NEWEST_OF_PROJECT
+        binds = {**scope._asdict(), "state": state, "many": many, "before": before}
+        return [Match(seq, "", 0.0, {}, ()) for (seq,) in self.rows(statement, binds)]
+
+    def _hits(
+        self, matches: Sequence[Match], rows: Mapping[int, hits.Learning], at: int, titles: bool = False
+    ) -> list[Hit]:
+        chains = hits.Chains(self.rows, [rows[match.seq][1] for match in matches], at)
+        return [hits.hit(rows[match.seq], chains, match.score, match.via, titles) for match in matches]
+
+    def near(self, problem: str, solution: str, title: str, project: str, limit: int = 5) -> list[Near]:
+        """Return current learnings of the project that say something similar, most similar first."""
+        from ledger import compare
+
+        with self.snapshot():
+            return compare.near(self, self._stems, (title, problem, solution), project, limit)
+
+    def conflicts(self, problem: str, solution: str, title: str, project: str) -> list[Conflict]:
+        """Return current learnings of the project on the same subject whose solution has other values."""
+        from ledger import compare
+
+        with self.snapshot():
+            return compare.conflicts(self, self._stems, (title, problem, solution), project)
+
+    # -- one learning, and lists -----------------------------------------------------------------------------------------
+
+    def resolve(self, prefix: str, minimum: int = PREFIX_CHARS, project: str | None = None) -> str:
+        """Return the only id that begins with `prefix`, with or without `lrn_`.
+
+        Raises:
+            BadArgument: fewer than `minimum` characters after `lrn_`.
+            NotFound: no learning (of the project, or everywhere); names the nearest ids.
+            AmbiguousId: several fit.
+        """
+        from ledger import browse
+
+        return browse.resolve(self, prefix, minimum, project)
+
+    def heads(self, learning_id: str, as_of: int | None = None) -> list[str]:
+        """Return the live heads of the chain of `learning_id`, sorted; itself when it is current."""
+        at = sql.NOW if as_of is None else as_of
+        with self.snapshot():
+            links = self.rows(sql.LINKS_ONWARD, {"ids": json.dumps([learning_id]), "at": at})
+            ends = json.dumps(sorted({learning_id, *(link[1] for link in links)}))
+            live = [row[1] for row in self.rows(sql.LIVE, {**Scope(at=at)._asdict(), "ids": ends})]
+        return live if learning_id in live else rank.heads_of([link[:2] for link in links], live).get(learning_id, [])
+
+    def get(self, ids: Sequence[str], project: str | None = None) -> list[Hit]:
+        """Return these learnings whole, in the order asked for, whatever their state.
+
+        Raises:
+            BadArgument: more than five.
+            NotFound, AmbiguousId: an id fits none of the project, or several.
+        """
+        from ledger import browse
+
+        return browse.get(self, ids, project)
+
+    def show(self, learning_id: str) -> dict[str, Any]:
+        """Return everything known of one learning; see `browse.show`."""
+        from ledger import browse
+
+        return browse.show(self, learning_id)
+
+    def history(self, learning_id: str) -> list[HistoryEvent]:
+        """Return every event that touches a learning, undone ones included, in seq order."""
+        from ledger import browse
+
+        return browse.history(self, learning_id)
+
+    def list_learnings(
+        self,
+        project: str | None = None,
+        category: str | None = None,
+        state: str = "current",
+        limit: int = 20,
+        before_seq: int | None = None,
+    ) -> Listing:
+        """Return learnings of one state without their texts, newest first.
+
+        Raises:
+            BadArgument, UnknownCategory: an argument is out of range.
+        """
+        _check_range("limit", limit, 1, answer.LIMIT_MAX)
+        if state not in STATES:
+            raise BadArgument("unknown state", "use one of: " + ", ".join(STATES))
+        scope = _scope(project, category, (), None, None)
+        before = sql.NOW if before_seq is None else before_seq
+        with self.snapshot():
+            found = self._newest(scope, state, limit + 1, before)
+            rows = hits.learnings(self.rows, [match.seq for match in found[:limit]], scope.at)
+        listed = sorted(rows.values(), key=lambda row: -int(row[0]))
+        return Listing([answer.Row(*row[1:3], *row[5:7], *row[8:11], row[0]) for row in listed], len(found) > limit)
+
+    def status(self) -> dict[str, Any]:
+        """Return what the ledger holds, counted; see `browse.status`."""
+        from ledger import browse
+
+        return browse.status(self)
+
+
+class Snapshot:
+    """A read transaction, unless one is open already."""
+
+    def __init__(self, connection: sqlite3.Connection) -> None:
+        self._connection = connection
+        self._mine = not connection.in_transaction
+
+    def __enter__(self) -> None:
+        if self._mine:
+            self._connection.execute("BEGIN")
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        if self._mine and self._connection.in_transaction:
+            self._connection.execute("ROLLBACK")
+
+
+def _scope(
+    project: str | None, category: str | None, tags: Sequence[str], trust: int | None, as_of: int | None
+) -> Scope:
+    """Return checked filters, in a form that SQLite can be given."""
+    if category is not None and category not in CATEGORIES:
+        raise UnknownCategory(CATEGORIES)
+    if trust is not None:
+        _check_range("trust", trust, 0, 4)
+    if as_of is not None:
+        _check_range("as_of", as_of, 0, sql.NOW)
+    names = [_bindable(tag) for tag in tags]
+    return Scope(
+        at=sql.NOW if as_of is None else as_of,
+        project=None if project is None else _bindable(project),
+        category=category,
+        trust=trust,
+        tags=json.dumps(names) if names else None,
+    )
+
+
+def _bindable(text: str) -> str:
+    """Return `text` with half surrogates replaced: SQLite cannot be given them, and no stored text holds any."""
+    return text if text.isascii() else text.encode("utf-8", "replace").decode("utf-8")
+
+
+def _check_range(name: str, value: int, least: int, most: int) -> None:
+    if not least <= value <= most:
+        raise BadArgument(f"{name} is {value}", f"{name} may be {least} to {most:,}")
+
+
+def _final_order(found: Sequence[Match], rows: Mapping[int, hits.Learning], terms: Sequence[str]) -> list[Match]:
+    """Return the matches whose rows are at hand, best first.
+
+    The very spelling of the question goes before other accents. Learnings of one
+    title are about one subject: they share the best score among them, and then
+    trust and the later seq decide.
+    """
+    best: dict[str, float] = {}
+    scored: list[tuple[Match, str]] = []
+    for match in found:
+        if match.seq in rows:
+            title, problem, solution = rows[match.seq][2:5]
+            cost = rank.SPELLING_COST * query.spelled_otherwise(terms, f"{title} {problem} {solution}")
+            subject = query.subject(title)
+            score = match.score * (1.0 - cost)
+            best[subject] = max(best.get(subject, score), score)
+            scored.append((match, subject))
+    shared = [match._replace(score=best[subject]) for match, subject in scored]
+    return sorted(shared, key=lambda match: (-match.score, -rows[match.seq][9], -match.seq))

@@ -1,0 +1,197 @@
+"""From a question's words to the learnings that may be served.
+
+Three steps: look the terms up one by one, within a budget of rows; take the
+matched learnings best first and lead every superseded one to the live heads of
+its chain; stop as soon as there are enough. A superseded learning is only a
+pointer: filters apply to the head, and its text is never served for its own sake.
+Lean path: stdlib only.
+"""
+
+import json
+import sqlite3
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any, NamedTuple
+
+from ledger import query, rank, sql
+
+Rows = Callable[[str, Mapping[str, Any]], list[tuple[Any, ...]]]
+"""Runs a statement of `sql.py` with its binds and returns every row."""
+
+CHUNK = 200
+"""Matched learnings that are looked at together, best first."""
+
+PAGE = 500
+"""Newest learnings of a very common word that are looked at together."""
+
+PAGES_MAX = 20
+"""Most such pages: a filter that lets one of 10,000 through ends the search empty."""
+
+
+class Scope(NamedTuple):
+    """Which learnings may be served, and at which seq; the names are those of the binds."""
+
+    at: int = sql.NOW
+    project: str | None = None
+    category: str | None = None
+    trust: int | None = None
+    tags: str | None = None
+
+
+class Words(NamedTuple):
+    """What the terms of a question found: score by seq for every term that was looked for."""
+
+    by_term: dict[str, dict[int, float]]
+    counts: dict[str, int]
+    plan: rank.Plan
+    total: int
+
+
+class Match(NamedTuple):
+    """One learning to serve: its score, the score of each term, and the superseded ids that led to it."""
+
+    seq: int
+    id: str
+    score: float
+    by_term: dict[str, float]
+    via: tuple[str, ...]
+
+
+class Stems:
+    """The words index's tokenizer over a small table in memory; made when the first question needs it."""
+
+    def __init__(self) -> None:
+        self._connection: sqlite3.Connection | None = None
+
+    def of(self, texts: list[str]) -> list[list[str]]:
+        """Return the stemmed words of each text, in order."""
+        if self._connection is None:
+            self._connection = sqlite3.connect(":memory:", isolation_level=None)
+            for statement in sql.STEM_TABLES:
+                self._connection.execute(statement)
+        self._connection.execute(sql.STEM_CLEAR)
+        binds = [{"row": row, "text": text} for row, text in enumerate(texts)]
+        self._connection.executemany(sql.STEM_ADD, binds)
+        stems: list[list[str]] = [[] for _ in texts]
+        for row, stem in self._connection.execute(sql.STEMS).fetchall():
+            stems[row].append(stem)
+        return stems
+
+    def close(self) -> None:
+        """Release the table in memory."""
+        if self._connection is not None:
+            self._connection.close()
+            self._connection = None
+
+
+def look_up(rows: Rows, stems: Stems, terms: tuple[str, ...]) -> Words:
+    """Return what `terms` find, common ones left out where the ledger is large."""
+    total = rows(sql.INDEXED_ROWS, {})[0][0]
+    counts = _counts(rows, stems, terms) if total >= rank.PLANNED_FROM else {}
+    chosen = rank.plan(terms, counts, total)
+    by_term: dict[str, dict[int, float]] = {}
+    for term in chosen.kept:
+        found = dict(rows(sql.WORD_MATCHES, {"match": query.match((term,))}))
+        if found:
+            by_term[term] = rank.rescaled(found, total)
+            counts[term] = len(found)
+    return Words(by_term, counts, chosen, total)
+
+
+def _counts(rows: Rows, stems: Stems, terms: tuple[str, ...]) -> dict[str, int]:
+    """Return how many learnings hold each term when last counted; that of its rarest word for a name of several."""
+    stemmed = stems.of(list(terms))
+    words = json.dumps(sorted({stem for found in stemmed for stem in found}))
+    known = dict(rows(sql.WORD_COUNTS, {"words": words}))
+    counts: dict[str, int] = {}
+    for term, found in zip(terms, stemmed, strict=True):
+        if found and all(stem in known for stem in found):
+            counts[term] = min(known[stem] for stem in found)
+    return counts
+
+
+def matches(rows: Rows, words: Words, scope: Scope, wanted: int, superseded: bool) -> list[Match]:
+    """Return at least `wanted` learnings to serve, best first, when there are as many.
+
+    Args:
+        superseded: serve superseded learnings as well, each for itself.
+    """
+    found = _Gathering(rows, words.by_term, scope, superseded)
+    for seqs in _chunks(rows, words):
+        found.take(seqs)
+        if len(found.seqs) >= wanted:
+            break
+    return found.matches()
+
+
+def _chunks(rows: Rows, words: Words) -> Iterator[list[int]]:
+    """Yield matched seqs, best first; of words that are all too common the rarest one's, newest first."""
+    scores = rank.total_of(words.by_term)
+    every = rank.ordered(scores)
+    for start in range(0, len(every), CHUNK):
+        yield every[start : start + CHUNK]
+    if every or not words.plan.dropped:
+        return
+    term = words.plan.dropped[0]
+    score = rank.information(words.counts.get(term, 0), words.total)
+    before = sql.NOW
+    for _ in range(PAGES_MAX):
+        binds = {"match": query.match((term,)), "before": before, "many": PAGE}
+        page = [seq for (seq,) in rows(sql.WORD_NEWEST, binds)]
+        if not page:
+            return
+        words.by_term.setdefault(term, {}).update(dict.fromkeys(page, score))
+        yield page
+        before = page[-1]
+
+
+class _Gathering:
+    """Learnings to serve, collected from matched ones: one entry a head, with the best score of every term."""
+
+    def __init__(self, rows: Rows, by_term: dict[str, dict[int, float]], scope: Scope, superseded: bool) -> None:
+        self._rows = rows
+        self._by_term = by_term
+        self._scope = scope
+        self._superseded = superseded
+        self.seqs: dict[int, str] = {}
+        self._scores: dict[int, dict[str, float]] = {}
+        self._via: dict[int, list[str]] = {}
+
+    def take(self, seqs: list[int]) -> None:
+        """Add the learnings that these matched seqs lead to."""
+        pointers: dict[str, int] = {}
+        binds = {**self._scope._asdict(), "seqs": json.dumps(seqs)}
+        for seq, name, state, fits in self._rows(sql.CANDIDATES, binds):
+            if fits and (state == "current" or self._superseded):
+                self._add(seq, name, seq)
+            if state == "superseded":
+                pointers[name] = seq
+        if pointers:
+            self._redirect(pointers)
+
+    def _redirect(self, pointers: dict[str, int]) -> None:
+        """Give the words of superseded learnings to the live heads of their chains."""
+        links = self._rows(sql.LINKS_ONWARD, {"ids": json.dumps(list(pointers)), "at": self._scope.at})
+        ends = sorted({link[1] for link in links})
+        binds = {**self._scope._asdict(), "ids": json.dumps(ends)}
+        live = {name: seq for seq, name, fits in self._rows(sql.LIVE, binds) if fits}
+        heads = rank.heads_of([(link[0], link[1]) for link in links], live)
+        for name, seq in pointers.items():
+            for head in heads.get(name, ()):
+                self._add(live[head], head, seq)
+                self._via.setdefault(live[head], []).append(name)
+
+    def _add(self, seq: int, name: str, found: int) -> None:
+        """Credit the learning `seq` with the terms that the matched learning `found` holds."""
+        self.seqs[seq] = name
+        scores = self._scores.setdefault(seq, {})
+        for term, by_seq in self._by_term.items():
+            if found in by_seq:
+                scores[term] = max(scores.get(term, 0.0), by_seq[found])
+
+    def matches(self) -> list[Match]:
+        """Return everything collected, best first."""
+        totals = rank.blend([({seq: sum(self._scores[seq].values()) for seq in self.seqs}, 1.0)])
+        return [
+            Match(seq, self.seqs[seq], totals[seq], self._scores[seq], tuple(self._via.get(seq, ())))
+            for seq in rank.ordered(totals)
+        ]

@@ -1,0 +1,133 @@
+"""Every SELECT of the read path, named for its answer.
+
+Binds are `:name`; a list is bound as one JSON text and opened with `json_each`.
+`:at` is a seq: a period holds there when it began at or before it and has not
+ended. `NOW` stands for the end of the log. Statements over the log itself, and
+the projector's, are in `sql_log.py`.
+"""
+
+APPLICATION_ID = 0x4C524E31
+"""`PRAGMA application_id` of a ledger file, the ASCII codes of LRN1; the same as in `tables.py`, which no read imports."""
+
+SCHEMA_VERSION = 1
+"""`PRAGMA user_version` that this program reads; the same as in `tables.py`."""
+
+NOW = 2**63 - 1
+"""A seq after every other: as-of the end of the log."""
+
+TOKENIZER = "porter unicode61 remove_diacritics 2"
+"""Tokenizer of the words index, for the table in memory that stems a question's words the same way."""
+
+_HOLDS = "{0}.from_seq <= :at AND ({0}.to_seq IS NULL OR {0}.to_seq > :at)"
+_SERVED_TRUST = "CASE WHEN s.reviewed = 1 THEN max(l.trust, 2) ELSE l.trust END"
+_FITS = f"""(:project IS NULL OR l.project = :project OR l.project = '*')
+  AND (:category IS NULL OR l.category = :category)
+  AND (:trust IS NULL OR {_SERVED_TRUST} >= :trust)
+  AND (:tags IS NULL OR NOT EXISTS (
+      SELECT 1 FROM json_each(:tags) AS want
+      WHERE lower(want.value) NOT IN (SELECT lower(has.value) FROM json_each(l.tags) AS has)))"""
+
+# -- the file -----------------------------------------------------------------------------------------------------------
+
+FILE_IDENTITY = "SELECT application_id, user_version FROM pragma_application_id, pragma_user_version"
+PROJECTION = "SELECT version, seq FROM projection"
+HEAD = "SELECT seq, hash FROM event ORDER BY seq DESC LIMIT 1"
+META = "SELECT ledger_id, format FROM meta"
+RECORDED_AT = "SELECT recorded_at FROM event WHERE seq = :seq"
+INSTANT = """SELECT strftime('%Y-%m-%dT%H:%M:%S', :moment), strftime('%Y-%m-%d', :day)"""
+"""A moment with an offset as UTC, NULL when there is none; and the day again, another one when it is in no calendar."""
+
+# -- words --------------------------------------------------------------------------------------------------------------
+
+WORD_MATCHES = """SELECT rowid, -bm25(learning_fts, 2.0, 1.0, 1.5, 1.0)
+FROM learning_fts WHERE learning_fts MATCH :match"""
+"""Learnings that hold a term; weights of title, problem, solution, tags."""
+
+WORD_NEWEST = """SELECT rowid FROM learning_fts
+WHERE learning_fts MATCH :match AND rowid < :before ORDER BY rowid DESC LIMIT :many"""
+INDEXED_ROWS = "SELECT count(*) FROM learning_fts_docsize"
+WORD_COUNTS = "SELECT word, learnings FROM word_count WHERE word IN (SELECT value FROM json_each(:words))"
+
+STEM_TABLES = (
+    f"CREATE VIRTUAL TABLE typed USING fts5(text, tokenize = '{TOKENIZER}')",
+    "CREATE VIRTUAL TABLE stem USING fts5vocab('typed', 'instance')",
+)
+STEM_CLEAR = "DELETE FROM typed"
+STEM_ADD = "INSERT INTO typed (rowid, text) VALUES (:row, :text)"
+STEMS = "SELECT doc, term FROM stem ORDER BY doc, offset"
+
+# -- candidates ---------------------------------------------------------------------------------------------------------
+
+CANDIDATES = f"""SELECT l.seq, l.id, s.state, {_FITS} AS fits
+FROM json_each(:seqs) AS want CROSS JOIN learning AS l ON l.seq = want.value
+JOIN learning_state AS s ON s.learning_id = l.id AND {_HOLDS.format("s")}
+WHERE s.state IN ('current', 'superseded') AND l.erased_by IS NULL"""
+"""Which of these may be served themselves, or point at their successors."""
+
+LIVE = f"""SELECT l.seq, l.id, {_FITS} AS fits
+FROM json_each(:ids) AS want CROSS JOIN learning AS l ON l.id = want.value
+JOIN learning_state AS s ON s.learning_id = l.id AND {_HOLDS.format("s")}
+WHERE s.state = 'current' AND l.erased_by IS NULL"""
+"""Which of these ids are current, and whether they pass the filters."""
+
+LINKS_ONWARD = f"""WITH RECURSIVE reach(id) AS (
+  SELECT value FROM json_each(:ids)
+  UNION SELECT k.new_id FROM reach JOIN link AS k ON k.old_id = reach.id WHERE {_HOLDS.format("k")})
+SELECT k.old_id, k.new_id, k.from_seq, e.recorded_at
+FROM reach JOIN link AS k ON k.old_id = reach.id AND {_HOLDS.format("k")} JOIN event AS e ON e.seq = k.from_seq
+ORDER BY k.from_seq, k.old_id, k.new_id, k.event_seq"""
+"""Every link of the chains that begin at these ids; UNION ends it on a cycle."""
+
+LINKS_BACK = f"""WITH RECURSIVE reach(id) AS (
+  SELECT value FROM json_each(:ids)
+  UNION SELECT k.old_id FROM reach JOIN link AS k ON k.new_id = reach.id WHERE {_HOLDS.format("k")})
+SELECT k.old_id, k.new_id, k.from_seq, e.recorded_at
+FROM reach JOIN link AS k ON k.new_id = reach.id AND {_HOLDS.format("k")} JOIN event AS e ON e.seq = k.from_seq
+ORDER BY k.from_seq, k.old_id, k.new_id, k.event_seq"""
+
+LEARNINGS = f"""SELECT l.seq, l.id, l.title, l.problem, l.solution, l.category, l.project, l.tags, s.state,
+       {_SERVED_TRUST} AS trust, l.recorded_at, l.observed_at, l.confidence, s.pinned
+FROM json_each(:seqs) AS want CROSS JOIN learning AS l ON l.seq = want.value
+JOIN learning_state AS s ON s.learning_id = l.id AND {_HOLDS.format("s")}
+ORDER BY l.seq"""
+
+NAMED = f"""SELECT l.id, l.title, s.state, l.recorded_at
+FROM json_each(:ids) AS want CROSS JOIN learning AS l ON l.id = want.value
+JOIN learning_state AS s ON s.learning_id = l.id AND {_HOLDS.format("s")}
+ORDER BY l.seq"""
+"""Title, state and time of these ids, oldest first."""
+
+_NEWEST = f"""SELECT l.seq FROM learning AS l
+JOIN learning_state AS s ON s.learning_id = l.id AND {_HOLDS.format("s")}
+WHERE l.seq < :before AND s.state = :state AND l.erased_by IS NULL AND {_FITS}"""
+NEWEST = f"{_NEWEST} ORDER BY l.seq DESC LIMIT :many"
+NEWEST_OF_PROJECT = f"{_NEWEST} AND l.project IN (:project, '*') ORDER BY +l.seq DESC LIMIT :many"
+"""The same through the index on projects: a project of a few learnings costs no walk over all the others."""
+
+# -- one learning -------------------------------------------------------------------------------------------------------
+
+IDS_FROM = """SELECT l.id, l.project FROM learning AS l
+WHERE l.id >= :first AND l.id < :last ORDER BY l.id LIMIT :many"""
+IDS_BEFORE = "SELECT l.id FROM learning AS l WHERE l.id < :first ORDER BY l.id DESC LIMIT :many"
+SEQ_OF = "SELECT seq FROM learning WHERE id = :id"
+ORIGIN = """SELECT l.seq, l.actor_kind, l.channel, l.batch, l.erased_by, (SELECT max(t.seq) FROM touch AS t WHERE t.id = l.id)
+FROM learning AS l WHERE l.id = :id"""
+SOURCES = """SELECT s.kind, s.locator, s.path, s.line, max(s.to_seq IS NULL) AS stands
+FROM source AS s WHERE s.learning_id = :id
+GROUP BY s.source_id, s.kind, s.locator, s.path, s.line ORDER BY min(s.from_seq), s.source_id"""
+HISTORY = """SELECT e.seq, e.kind, e.recorded_at, e.actor_kind, e.channel, e.trust,
+       (SELECT u.undo_seq FROM undo AS u WHERE u.target_seq = e.seq AND u.to_seq IS NULL) AS undone_by,
+       json_extract(CAST(p.body AS TEXT), '$.reason') AS reason, e.batch, e.stream
+FROM touch AS t JOIN event AS e ON e.seq = t.seq JOIN payload AS p ON p.seq = e.seq
+WHERE t.id = :id ORDER BY e.seq"""
+
+# -- counts -------------------------------------------------------------------------------------------------------------
+
+COUNT_BY_STATE = "SELECT state, count(*) FROM learning_state WHERE to_seq IS NULL GROUP BY state ORDER BY state"
+_COUNT_CURRENT = """FROM learning AS l JOIN learning_state AS s ON s.learning_id = l.id AND s.to_seq IS NULL
+WHERE s.state = 'current'"""
+COUNT_BY_PROJECT = f"SELECT l.project, count(*) {_COUNT_CURRENT} GROUP BY l.project ORDER BY count(*) DESC, l.project"
+COUNT_BY_CATEGORY = f"SELECT l.category, count(*) {_COUNT_CURRENT} GROUP BY l.category ORDER BY l.category"
+COUNT_BY_TRUST = f"SELECT l.trust, count(*) {_COUNT_CURRENT} GROUP BY l.trust ORDER BY l.trust DESC"
+SETTINGS = """SELECT s.name, s.scope, s.machine, s.value FROM setting AS s
+WHERE s.to_seq IS NULL AND s.value IS NOT NULL ORDER BY s.name, s.scope, s.machine"""

@@ -1,0 +1,98 @@
+"""Statements over the log and for the projector; those of the read path stand in `sql.py`."""
+
+COLUMNS = (
+    "e.seq, e.event_id, e.stream, e.version, e.kind, e.schema_version, e.recorded_at, e.actor_kind, e.actor_id,"
+    " e.channel, e.trust, e.batch, e.data, e.commitment, e.prev_hash, e.hash, p.body, p.salt, p.erased_by"
+)
+
+EVENTS = f"SELECT {COLUMNS} FROM event AS e JOIN payload AS p ON p.seq = e.seq WHERE e.seq > :after ORDER BY e.seq"
+EVENTS_LEFT = (
+    f"SELECT {COLUMNS} FROM event AS e LEFT JOIN payload AS p ON p.seq = e.seq WHERE e.seq > :after"
+    " ORDER BY e.seq LIMIT :limit"
+)
+EVENTS_BY_ID = (
+    f"SELECT {COLUMNS} FROM event AS e JOIN payload AS p ON p.seq = e.seq WHERE e.event_id IN :event_ids ORDER BY e.seq"
+)
+EVENT = f"SELECT {COLUMNS} FROM event AS e JOIN payload AS p ON p.seq = e.seq WHERE e.seq = :seq"
+HEAD = "SELECT seq, hash, recorded_at FROM event ORDER BY seq DESC LIMIT 1"
+HASH_AT = "SELECT hash FROM event WHERE seq = :seq"
+META = "SELECT ledger_id, format, dedup_key FROM meta"
+VERSION = "SELECT coalesce(max(version), 0) FROM event WHERE stream = :stream"
+STRAY_PAYLOADS = "SELECT p.seq FROM payload AS p LEFT JOIN event AS e ON e.seq = p.seq WHERE e.seq IS NULL ORDER BY p.seq"
+
+PROJECTION = "SELECT version, seq FROM projection"
+MARK = "UPDATE projection SET seq = ?"
+
+TOUCHING = """SELECT e.seq, e.kind, e.stream, e.data, e.actor_kind, e.trust, e.channel, e.actor_id
+FROM touch AS t JOIN event AS e ON e.seq = t.seq WHERE t.id = ? ORDER BY e.seq"""
+TOUCHED_BY = "SELECT id FROM touch WHERE seq = ? ORDER BY id"
+LAST_TOUCH = "SELECT max(seq) FROM touch WHERE id = ?"
+UNDO_TARGETS = "SELECT json_extract(data, '$.targets') FROM event WHERE seq = ? AND kind = 'event.undone'"
+OPEN_STATE = "SELECT state, pinned, reviewed FROM learning_state WHERE learning_id = ? AND to_seq IS NULL"
+OPEN_LINKS = "SELECT new_id, event_seq FROM link WHERE old_id = ? AND to_seq IS NULL ORDER BY new_id, event_seq"
+OPEN_SOURCES = "SELECT source_id FROM source WHERE learning_id = ? AND to_seq IS NULL ORDER BY source_id"
+OPEN_SETTING = """SELECT event_seq FROM setting
+WHERE name = ? AND scope = ? AND machine = ? AND to_seq IS NULL"""
+PAYLOAD_BODY = "SELECT body FROM payload WHERE seq = ?"
+REOPEN_SOURCE = """INSERT INTO source (source_id, from_seq, to_seq, learning_id, event_seq, kind, locator, locator_key,
+                    path, line)
+SELECT source_id, :at, NULL, learning_id, event_seq, kind, locator, locator_key, path, line
+FROM source WHERE source_id = :source ORDER BY from_seq LIMIT 1"""
+
+EMPTY = (
+    """UPDATE learning SET title = NULL, problem = NULL, solution = NULL, project = NULL, tags = NULL,
+       observed_at = NULL, content_key = NULL, erased_by = :by WHERE seq = :seq""",
+    "DELETE FROM learning_fts WHERE rowid = :seq",
+    """UPDATE source SET kind = NULL, locator = NULL, locator_key = NULL, path = NULL, line = NULL
+       WHERE event_seq = :seq""",
+    "UPDATE setting SET value = NULL WHERE event_seq = :seq",
+)
+"""What an erasure does to the projections of event `:seq`."""
+
+REFRESH_COUNTS = (
+    "DELETE FROM word_count",
+    "INSERT INTO word_count (word, learnings) SELECT term, doc FROM learning_words WHERE term IS NOT NULL",
+    "DELETE FROM word_total",
+    """INSERT INTO word_total (one, learnings, seq)
+       SELECT 1, (SELECT count(*) FROM learning_fts_docsize), (SELECT coalesce(max(seq), 0) FROM event)""",
+)
+COUNTED = "SELECT learnings FROM word_total"
+INDEXED_ROWS = "SELECT count(*) FROM learning_fts_docsize"
+ERASE = "UPDATE payload SET body = NULL, salt = NULL, erased_by = :by WHERE seq = :seq AND body IS NOT NULL"
+HAS_PROJECTION = "SELECT 1 FROM sqlite_schema WHERE name = 'projection'"
+
+LEARNING_COLUMNS = (
+    "seq",
+    "id",
+    "title",
+    "problem",
+    "solution",
+    "category",
+    "confidence",
+    "project",
+    "tags",
+    "trust",
+    "channel",
+    "content_key",
+    "erased_by",
+)
+LEARNING = f"SELECT {', '.join(LEARNING_COLUMNS)} FROM learning WHERE id = ?"
+SAME_CONTENT = "SELECT id FROM learning WHERE content_key = ? ORDER BY seq DESC"
+HEADS = """WITH RECURSIVE chain (id) AS (
+  SELECT :id UNION SELECT k.new_id FROM link AS k JOIN chain AS c ON k.old_id = c.id WHERE k.to_seq IS NULL)
+SELECT c.id FROM chain AS c JOIN learning_state AS s ON s.learning_id = c.id AND s.to_seq IS NULL
+WHERE s.state = 'current' ORDER BY c.id"""
+REPLACED_BY = "SELECT event_seq FROM link WHERE new_id = :id AND to_seq IS NULL ORDER BY event_seq DESC LIMIT 1"
+CREATING_DATA = "SELECT e.data FROM learning AS l JOIN event AS e ON e.seq = l.seq WHERE l.id = ?"
+STANDING_FILES = """SELECT path, line FROM source
+WHERE learning_id = ? AND to_seq IS NULL AND path IS NOT NULL AND kind = 'memory-note' ORDER BY source_id"""
+
+ACT = "SELECT seq, kind, stream, data, actor_kind, trust, channel, actor_id FROM event WHERE seq = ?"
+BATCH = """SELECT seq, kind, stream, data, actor_kind, trust, channel, actor_id FROM event
+WHERE batch = ? ORDER BY seq"""
+BATCH_UNDONE = """SELECT u.target_seq FROM undo AS u JOIN event AS e ON e.seq = u.target_seq
+WHERE e.batch = ? AND u.to_seq IS NULL ORDER BY u.target_seq"""
+UNDONE_BY = "SELECT undo_seq FROM undo WHERE target_seq = ? AND to_seq IS NULL ORDER BY undo_seq LIMIT 1"
+EVENT_ID_SEQ = "SELECT seq FROM event WHERE event_id = ?"
+EVENTS_OF_COMMAND = """SELECT e.event_id, e.kind, e.stream, e.data, p.body, e.schema_version, e.batch
+FROM event AS e JOIN payload AS p ON p.seq = e.seq WHERE e.event_id IN (?, ?) ORDER BY e.seq"""

@@ -1,0 +1,456 @@
+"""The log and its projections in one SQLite file.
+
+One append: lock file → `BEGIN IMMEDIATE` → same file, head not behind its
+anchor → decide → insert → project → commit (`synchronous=FULL`) → anchor →
+unlock → acknowledge.
+"""
+
+import os
+import sqlite3
+import threading
+import uuid
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from sqlalchemy import Connection, Engine, create_engine, event, insert, text
+from sqlalchemy.exc import DBAPIError
+from sqlalchemy.pool import StaticPool
+
+from ledger import chain, fold, place, project, sql_log, tables
+from ledger.errors import (
+    Damaged,
+    FileFault,
+    LedgerError,
+    Locked,
+    NewerSchema,
+    NoSpace,
+    NotALedger,
+    OlderSchema,
+    ReadOnly,
+    Refused,
+    Replaced,
+    RolledBack,
+)
+from ledger.model import Actor, Event, Head, NewEvent, person
+from ledger.place import Anchor, WriteLock
+from ledger.store import CHUNK, Clock, Decide, Log, Moment, Problem, check_chain, now_us
+
+WAL_SAFE = (3, 51, 3)
+"""First SQLite without the WAL-reset bug, which can lose committed transactions when two connections
+checkpoint and write at once (3.7.0 to 3.51.2)."""
+
+WAL_BACKPORTS = ((3, 44, 6), (3, 50, 7))
+"""Older lines that got the fix; every later patch of those lines has it too."""
+
+BUSY_MS = 5_000
+"""Wait of a writer's statement for a reader's lock; writers queue at the lock file instead."""
+
+
+def driver() -> Any:
+    """Return the SQLite driver that writes: `pysqlite3` when installed (extra `sqlite`), else the standard one."""
+    try:
+        import pysqlite3.dbapi2 as fresh  # type: ignore[import-not-found,unused-ignore]
+    except ImportError:
+        return sqlite3
+    return fresh
+
+
+def wal_is_safe(version: tuple[int, ...]) -> bool:
+    """Tell whether a SQLite of this version may write in WAL mode."""
+    return version >= WAL_SAFE or any(version[:2] == fixed[:2] and version >= fixed for fixed in WAL_BACKPORTS)
+
+
+class SqliteStore(Log):
+    """An open ledger file, for writing; not for use across a fork."""
+
+    def __init__(
+        self,
+        path: str,
+        actor: Actor | None = None,
+        *,
+        wait_s: float = 10.0,
+        clock: Clock = now_us,
+        sqlite: Any = None,
+        create: bool = False,
+    ) -> None:
+        """Open the file, or make it when `create` and it is missing or empty.
+
+        Raises:
+            NotALedger, NewerSchema, OlderSchema, UnsafePlace, ReadOnly, Locked: as their names say.
+        """
+        self.path = os.path.abspath(path)
+        self.actor = actor or person()
+        self.remarks: list[str] = []
+        self.created = False
+        self._wait_s, self._clock, self._sqlite = wait_s, clock, sqlite or driver()
+        self._threads = threading.RLock()
+        self._rebuilding = False
+        self._pid = os.getpid()
+        if create and (not os.path.exists(self.path) or os.path.getsize(self.path) == 0):
+            self._create()
+        if not os.path.exists(self.path):
+            raise NotALedger(f"there is no ledger at {self.path}", "make one with `learnings init`")
+        place.check_modes(self.path)
+        self._engine = self._connect()
+        try:
+            self._recognise()
+        except BaseException:
+            self.close()
+            raise
+
+    def close(self) -> None:
+        """Close the connection; the file and its sidecars stay as they are."""
+        self._engine.dispose()
+
+    # -- opening ---------------------------------------------------------------------------------------------------------
+
+    def _connect(self) -> Engine:
+        # One connection, kept: StaticPool hands it to every transaction. The uri needs ? # % quoted by hand.
+        quoted = self.path.replace("%", "%25").replace("?", "%3f").replace("#", "%23")
+
+        def open_file() -> Any:
+            return self._sqlite.connect(
+                f"file:{quoted}?mode=rw", uri=True, isolation_level=None, check_same_thread=False
+            )
+
+        engine = create_engine("sqlite+pysqlite://", creator=open_file, poolclass=StaticPool, module=self._sqlite)
+        event.listen(engine, "connect", self._prepare)
+        event.listen(engine, "begin", _begin)
+        return engine
+
+    def _prepare(self, connection: Any, record: Any) -> None:
+        for pragma in (f"busy_timeout = {BUSY_MS}", "synchronous = FULL", "cache_spill = OFF", "recursive_triggers = ON"):
+            connection.execute(f"PRAGMA {pragma}").fetchall()
+        connection.set_authorizer(self._authorize)
+        self._identity = place.identity(self.path)
+
+    def _authorize(self, action: int, one: str | None, two: str | None, database: str | None, by: str | None) -> int:
+        """Refuse what would undo the triggers on our own connection; a rebuild may drop projections only."""
+        if action in _DROPS:
+            table = two if action in (self._sqlite.SQLITE_DROP_TRIGGER, self._sqlite.SQLITE_DROP_INDEX) else one
+            if table in ("event", "payload", "meta", "alembic_version"):
+                return int(self._sqlite.SQLITE_DENY)
+            return int(self._sqlite.SQLITE_OK if self._rebuilding else self._sqlite.SQLITE_DENY)
+        if action == self._sqlite.SQLITE_PRAGMA and one in ("writable_schema", "journal_mode") and two is not None:
+            return int(self._sqlite.SQLITE_DENY)
+        return int(self._sqlite.SQLITE_OK)
+
+    def _create(self) -> None:
+        """Make the file, its log and its empty projections, under the lock."""
+        place.make_folder(self.path)
+        place.make_file(self.path)
+        place.check_modes(self.path)
+        with self._faults(), WriteLock(self.path, self._wait_s):
+            if os.path.getsize(self.path):
+                return
+            raw = self._sqlite.connect(self.path, isolation_level=None)
+            try:
+                mode = "WAL" if wal_is_safe(self._sqlite.sqlite_version_info) else "DELETE"
+                raw.execute(f"PRAGMA application_id = {tables.APPLICATION_ID}")
+                raw.execute("PRAGMA synchronous = FULL")
+                raw.execute(f"PRAGMA journal_mode = {mode}").fetchall()
+                raw.execute("BEGIN IMMEDIATE")
+                create_log(raw)
+                project.create(raw)
+                raw.execute(f"PRAGMA user_version = {tables.SCHEMA_VERSION}")
+                raw.execute("COMMIT")
+            finally:
+                raw.close()
+            self.created = True
+
+    def _recognise(self) -> None:
+        """Check that the file is a ledger of this schema; learn its id and key."""
+        with self._faults(), self._engine.connect() as connection:
+            raw = _raw(connection)
+            application, version, mode = (
+                raw.execute(f"PRAGMA {name}").fetchone()[0] for name in ("application_id", "user_version", "journal_mode")
+            )
+            connection.rollback()
+            if application != tables.APPLICATION_ID:
+                raise NotALedger(f"{self.path} is not a ledger; nothing was written", "name another file with --file")
+            if version > tables.SCHEMA_VERSION:
+                raise NewerSchema(self.path, f"schema {version}", f"schema {tables.SCHEMA_VERSION}")
+            if version < tables.SCHEMA_VERSION:
+                raise OlderSchema(str(version), str(tables.SCHEMA_VERSION))
+            if mode == "wal" and not wal_is_safe(self._sqlite.sqlite_version_info):
+                raise ReadOnly(
+                    f"{self.path} is in WAL mode and SQLite {self._sqlite.sqlite_version} can lose commits there; "
+                    "nothing was written",
+                    "install the extra: pip install 'learning-ledger[sqlite]'",
+                )
+            row = raw.execute(sql_log.META).fetchone()
+            if row is None:
+                raise NotALedger(f"{self.path} has no meta row; nothing was written", "restore a backup")
+            self.ledger_id, self.dedup_key = row[0], bytes(row[2])
+
+    # -- transactions ----------------------------------------------------------------------------------------------------
+
+    @contextmanager
+    def _faults(self) -> Iterator[None]:
+        """Turn the driver's and the system's errors into ours; the transaction is gone by then."""
+        try:
+            yield
+        except LedgerError:
+            raise
+        except DBAPIError as error:
+            raise fault(error.orig, self.path) from None
+        except self._sqlite.Error as error:
+            raise fault(error, self.path) from None
+        except OSError as error:
+            raise place.os_fault(error, self.path) from None
+
+    @contextmanager
+    def _transaction(self, *, write: bool) -> Iterator[Connection]:
+        """One transaction on the one connection; a writing one takes SQLite's write lock at once."""
+        if os.getpid() != self._pid:
+            raise FileFault("a ledger was used across a fork; nothing was written", "open it in the new process")
+        with self._faults(), self._threads, self._engine.connect() as connection:
+            connection = connection.execution_options(ledger_write=write)
+            with connection.begin():
+                yield connection
+
+    def append(self, decide: Decide) -> list[Event]:
+        """Append what `decide` returns, in one durable transaction with its projections.
+
+        Returns:
+            The events as stored; those of the first time when this was a retry.
+
+        Raises:
+            Locked, Replaced, RolledBack, NoSpace, ReadOnly, Conflict …: nothing was written.
+        """
+        return self._write(lambda moment, last_time: self._append(moment, last_time, decide))
+
+    def _append(self, moment: Moment, last_time: str, decide: Decide) -> list[Event]:
+        assert moment.raw is not None
+        self._refresh(moment)
+        events, new = self._insert(moment, last_time, list(decide(moment)), self._clock())
+        if new:
+            project.Projector(moment.raw, self.dedup_key).apply(events)
+        return events
+
+    def _write(self, act: Callable[[Moment, str], list[Event]], accept: bool = False) -> list[Event]:
+        """Run `act` under the lock, with the checks before it and the anchor after it."""
+        with self._faults(), self._threads, WriteLock(self.path, self._wait_s):
+            if place.identity(self.path) != self._identity:
+                raise Replaced(
+                    f"{self.path} is no longer the file that was opened; nothing was written",
+                    "close this program and open the ledger again",
+                )
+            anchor = place.read_anchor(self.path)
+            with self._transaction(write=True) as connection:
+                head, last_time = self._head(connection)
+                if not accept:
+                    self._check_anchor(connection, anchor, head)
+                events = act(Moment(head, connection, _raw(connection)), last_time)
+            last = Head(events[-1].seq, events[-1].hash) if events and events[-1].seq > head.seq else head
+            if anchor is None and head.seq:
+                self.remarks.append(f"the anchor of {self.path} was missing; it was written anew at event {last.seq}")
+            if anchor is None or anchor.seq != last.seq or accept:
+                self._write_anchor(last)
+            return events
+
+    def _write_anchor(self, head: Head) -> None:
+        """Write the anchor; the append stands without it, so a fault here is a remark."""
+        try:
+            place.write_anchor(self.path, Anchor(self.ledger_id, head.seq, head.hash.hex()))
+        except FileFault as error:
+            self.remarks.append(f"event {head.seq} is stored, its anchor is not: {error.message}")
+
+    def _check_anchor(self, connection: Connection, anchor: Anchor | None, head: Head) -> None:
+        message = behind(anchor, head, self.ledger_id, lambda seq: self._hash_at(connection, seq))
+        if message:
+            raise RolledBack(
+                f"{message}; nothing was written",
+                "find the newer file, or accept this one with `learnings verify --accept-head`",
+            )
+
+    def _hash_at(self, connection: Connection, seq: int) -> bytes | None:
+        row = connection.execute(text(sql_log.HASH_AT), {"seq": seq}).fetchone()
+        return None if row is None else bytes(row[0])
+
+    def accept_head(self, event_id: str) -> list[Event]:
+        """Append `head.accepted`, so that a log behind its anchor can be written again.
+
+        Raises:
+            Refused: the log is not behind its anchor.
+        """
+
+        def act(moment: Moment, last_time: str) -> list[Event]:
+            anchor = place.read_anchor(self.path)
+            if anchor is None or not behind(
+                anchor, moment.head, self.ledger_id, lambda seq: self._hash_at(moment.connection, seq)
+            ):
+                raise Refused("the log is not behind its anchor; nothing was written", "there is nothing to accept")
+            data = {"anchor_seq": max(anchor.seq, 1), "anchor_hash": anchor.hash}
+            return self._append(
+                moment, last_time, lambda _: [NewEvent("head.accepted", "ledger", data, {}, event_id)]
+            )
+
+        return self._write(act, accept=True)
+
+    # -- projections -----------------------------------------------------------------------------------------------------
+
+    def _refresh(self, moment: Moment) -> None:
+        """Rebuild first when another version made the projections, or they are not at the head."""
+        assert moment.raw is not None
+        row = moment.raw.execute(sql_log.PROJECTION).fetchone() if _has_projection(moment.raw) else None
+        if row is None or tuple(row) != (fold.PROJECTION_VERSION, moment.head.seq):
+            self._rebuild(moment)
+            self.remarks.append("the projections were rebuilt from the log first")
+
+    def rebuild(self) -> int:
+        """Drop and replay every projection in one transaction; return the seq they reach.
+
+        Raises:
+            Damaged: the log does not verify; the projections stay as they were.
+        """
+
+        def act(moment: Moment, last_time: str) -> list[Event]:
+            self._rebuild(moment)
+            return []
+
+        self._write(act)
+        return self.head().seq
+
+    def _rebuild(self, moment: Moment) -> None:
+        assert moment.raw is not None
+        raw = moment.raw
+        problems = check_chain(_stream(raw), self.ledger_id)[3]
+        if problems:
+            raise Damaged(
+                f"the log has {len(problems)} problems, the first: {problems[0].message}; nothing was rebuilt",
+                "see all of them with `learnings verify`, and restore a backup",
+            )
+        self._rebuilding = True
+        try:
+            project.rebuild(raw, lambda: _stream(raw), self.dedup_key)
+            project.refresh_counts(raw)
+        finally:
+            self._rebuilding = False
+
+    def refresh_counts(self) -> None:
+        """Count words anew when the index grew by a tenth; skipped when somebody else is writing."""
+        with self._transaction(write=False) as connection:
+            old = project.counts_are_old(_raw(connection))
+        if old:
+            try:
+                with self._faults(), self._threads, WriteLock(self.path, 0.0), self._transaction(write=True) as connection:
+                    project.refresh_counts(_raw(connection))
+            except Locked:
+                return
+
+    def events(self, after: int = 0) -> Iterator[Event]:
+        """Yield the events after seq `after`, a thousand at a time; no lock is held between the thousands."""
+        while True:
+            with self._transaction(write=False) as connection:
+                rows = _raw(connection).execute(sql_log.EVENTS_LEFT, {"after": after, "limit": CHUNK}).fetchall()
+            yield from map(Event._make, rows)
+            if len(rows) < CHUNK:
+                return
+            after = rows[-1][0]
+
+    def connection(self) -> sqlite3.Connection:
+        """Return the driver's connection, for reading between appends."""
+        with self._engine.connect() as connection:
+            return _raw(connection)
+
+    def find_problems(self) -> tuple[int, int, Head, list[Problem]]:
+        """Verify chain, commitments, erasures and the anchor; see `audit` for schema and projections."""
+        anchor = place.read_anchor(self.path)
+        events, erased, head, problems = check_chain(self.events(), self.ledger_id)
+        with self._transaction(write=False) as connection:
+            message = behind(anchor, head, self.ledger_id, lambda seq: self._hash_at(connection, seq))
+        if message:
+            problems.append(Problem("rolled_back", anchor.seq if anchor else None, message))
+        elif anchor is None and events:
+            self.remarks.append("there is no anchor beside the file, so a lost tail would not show; the next write makes one")
+        return events, erased, head, problems
+
+
+_DROPS = frozenset(
+    (
+        sqlite3.SQLITE_DROP_TRIGGER,
+        sqlite3.SQLITE_DROP_TABLE,
+        sqlite3.SQLITE_DROP_INDEX,
+        sqlite3.SQLITE_DROP_VIEW,
+        sqlite3.SQLITE_DROP_VTABLE,
+    )
+)
+
+
+def _begin(connection: Connection) -> None:
+    options = connection.get_execution_options()
+    connection.exec_driver_sql("BEGIN IMMEDIATE" if options.get("ledger_write") else "BEGIN")
+
+
+def _raw(connection: Connection) -> sqlite3.Connection:
+    raw = connection.connection.driver_connection
+    assert raw is not None
+    return raw  # type: ignore[no-any-return]
+
+
+def _stream(raw: sqlite3.Connection) -> Iterator[Event]:
+    """Yield the whole log within one transaction, a thousand rows at a time."""
+    after = 0
+    while True:
+        rows = raw.execute(sql_log.EVENTS_LEFT, {"after": after, "limit": CHUNK}).fetchall()
+        yield from map(Event._make, rows)
+        if len(rows) < CHUNK:
+            return
+        after = rows[-1][0]
+
+
+def _has_projection(raw: sqlite3.Connection) -> bool:
+    return bool(raw.execute(sql_log.HAS_PROJECTION).fetchone())
+
+
+def create_log(raw: sqlite3.Connection) -> None:
+    """Make the log's tables and triggers, its one meta row, and the mark of its migration."""
+    for statement in project.create_statements(tables.LOG_ROWS):
+        raw.execute(statement)
+    for statement in tables.LOG_TRIGGERS:
+        raw.execute(statement)
+    meta = insert(tables.MetaRow).compile(dialect=project._DIALECT)
+    values = {"one": 1, "ledger_id": str(uuid.uuid4()), "format": chain.FORMAT, "dedup_key": os.urandom(32)}
+    raw.execute(str(meta), [values[name] for name in meta.positiontup or ()])
+    raw.execute(tables.ALEMBIC_VERSION)
+    raw.execute("INSERT INTO alembic_version (version_num) VALUES (?)", (tables.SCHEMA_REVISION,))
+
+
+def behind(
+    anchor: Anchor | None, head: Head, ledger_id: str, hash_at: Callable[[int], bytes | None]
+) -> str:
+    """Return a sentence when a log is behind its anchor or has another past, '' when it is not.
+
+    The caller read the anchor before the head; a log ahead of its anchor is normal.
+    """
+    if anchor is None:
+        return ""
+    if anchor.ledger_id != ledger_id:
+        return f"the anchor belongs to another ledger ({anchor.ledger_id})"
+    if head.seq < anchor.seq:
+        return f"the log was rolled back: it ends at event {head.seq} and its anchor saw event {anchor.seq}"
+    found = hash_at(anchor.seq) if anchor.seq else None
+    if found is not None and found.hex() != anchor.hash:
+        return f"the log has another past: event {anchor.seq} is not the one its anchor saw"
+    return ""
+
+
+def fault(error: Any, path: str) -> LedgerError:
+    """Return the error of ours for one of SQLite's; the transaction was rolled back."""
+    name = getattr(error, "sqlite_errorname", "") or ""
+    words = str(error).lower()
+    if "learnings are append-only" in words:
+        return Refused("the database refused to change the log; nothing was written", "supersede or undo instead")
+    if name.startswith("SQLITE_FULL") or "disk is full" in words:
+        return NoSpace(f"no space left for {path}; nothing was written", "free some space and try again")
+    if name.startswith(("SQLITE_READONLY", "SQLITE_PERM", "SQLITE_AUTH", "SQLITE_CANTOPEN")):
+        return ReadOnly(f"{path} cannot be written; nothing was written", "look at the modes of file and folder")
+    if name.startswith(("SQLITE_BUSY", "SQLITE_LOCKED")):
+        return Locked(f"{path} is busy; nothing was written", "try again when the other program has ended")
+    if name == "SQLITE_NOTADB":
+        return NotALedger(f"{path} is not a ledger; nothing was written", "name another file with --file")
+    if name.startswith("SQLITE_CORRUPT"):
+        return Damaged(f"{path} is damaged; nothing was written", "look with `learnings verify` and restore a backup")
+    return FileFault(f"{path}: SQLite says {name or 'error'}; nothing was written", "look with `learnings verify`")

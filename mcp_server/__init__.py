@@ -1,0 +1,1 @@
+"""The MCP server: a thin layer of tools over `Ledger` and the reader."""

@@ -1,0 +1,230 @@
+"""The ten tools, each a few lines over the reader or `Ledger`.
+
+Reads open their own short-lived connection and never load the write side
+(sqlmodel: 25 MB and half a second), which comes with the first write. Actor,
+time, trust and state are never arguments: the session gives them.
+"""
+
+import os
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from ledger.errors import AmbiguousId, BadArgument, NotFound
+from ledger.model import AGENT_PREFIX_CHARS, EVERYWHERE, ID_CHARS, ID_PREFIX, Actor, Draft, plain
+from ledger.reader import Reader, open_reader
+
+if TYPE_CHECKING:
+    from ledger.ledger import Ledger
+
+Progress = Callable[[int, int, str], None]
+"""Told while an import runs: done, total, text."""
+
+NO_LEDGER = "there is no ledger yet; the first record_learning or import_learnings makes it"
+
+WITHHELD = ("quarantined", "rejected", "erased")
+"""States whose text no agent reads: such an id is answered like an unknown one."""
+
+ALWAYS = 12
+"""Fields of a hit that are always sent, in `Hit`'s order; the others only when they say something."""
+
+
+class Session(NamedTuple):
+    """One server process: the ledger's path, the project it works in (None: unknown), who acts; whom progress is told."""
+
+    path: str
+    project: str | None
+    actor: Actor
+    progress: Progress | None = None
+
+    @contextmanager
+    def reading(self) -> Iterator[Reader]:
+        """Open the ledger for one answer.
+
+        Raises:
+            NotFound: there is no file yet, so nothing can be in it.
+        """
+        if not os.path.exists(self.path):
+            raise NotFound("nothing of that id or seq is known", NO_LEDGER)
+        with open_reader(self.path) as reader:
+            yield reader
+
+    def writing(self, create: bool = False) -> "Ledger":
+        """Open the ledger for one command; loads the write side when it is the first."""
+        from ledger.ledger import Ledger
+
+        return Ledger.open(self.path, self.actor, create=create)
+
+
+def query_learnings(session: Session, given: dict[str, Any]) -> dict[str, Any]:
+    """Search; see `Reader.query`."""
+    with session.reading() as reader:
+        answer = reader.query(
+            given["query"],
+            project=given.get("project") or None,
+            category=given.get("category"),
+            tags=tuple(given.get("tags", ())),
+            as_of=_seq(reader, given.get("as_of")),
+            include_superseded=given.get("include_superseded", False),
+            limit=given.get("limit", 10),
+        )
+    return {
+        "hits": [_said(plain(hit)) for hit in answer.hits],
+        "truncated": answer.truncated,
+        "as_of": answer.as_of,
+    }
+
+
+def list_learnings(session: Session, given: dict[str, Any]) -> dict[str, Any]:
+    """List what is current, newest first."""
+    with session.reading() as reader:
+        answer = reader.list_learnings(
+            project=given.get("project") or None,
+            category=given.get("category"),
+            limit=given.get("limit", 20),
+            before_seq=given.get("before_seq"),
+        )
+    return dict(plain(answer))
+
+
+def get_learnings(session: Session, given: dict[str, Any]) -> dict[str, Any]:
+    """Show up to five learnings whole; ids that are unknown, withheld or out of reach are `missing`."""
+    found, missing = [], []
+    with session.reading() as reader:
+        for asked in dict.fromkeys(given["ids"]):
+            try:
+                learning = reader.show(_whole(session, reader, asked))
+            except NotFound:
+                learning = {"state": "erased"}
+            if learning["state"] in WITHHELD:
+                missing.append(asked)
+            else:
+                found.append(plain(learning))
+    return {"learnings": found, "missing": missing}
+
+
+def learning_history(session: Session, given: dict[str, Any]) -> dict[str, Any]:
+    """List the events of one learning."""
+    with session.reading() as reader:
+        events = reader.history(_whole(session, reader, given["id"]))
+    return {"events": plain(events)}
+
+
+def ledger_status(session: Session, given: dict[str, Any]) -> dict[str, Any]:
+    """Count, and name this session's project."""
+    with session.reading() as reader:
+        return {**plain(reader.status()), "project": session.project}
+
+
+def record_learning(session: Session, given: dict[str, Any]) -> dict[str, Any]:
+    """Record one learning."""
+    draft = Draft(
+        problem=given["problem"],
+        solution=given["solution"],
+        category=given.get("category", "practice"),
+        project=given.get("project") or session.project or EVERYWHERE,
+        title=given.get("title") or None,
+        tags=tuple(given.get("tags", ())),
+    )
+    with session.writing(create=True) as ledger:
+        return {**plain(ledger.record(draft)), "project": draft.project}
+
+
+def supersede_learning(session: Session, given: dict[str, Any]) -> dict[str, Any]:
+    """Replace one or several learnings by one."""
+    old = [given["old"]] if isinstance(given["old"], str) else given["old"]
+    with session.reading() as reader:
+        ids = [_whole(session, reader, asked) for asked in dict.fromkeys(old)]
+    tags = given.get("tags")
+    with session.writing() as ledger:
+        done = ledger.supersede(
+            ids,
+            given["problem"],
+            given["solution"],
+            given["reason"],
+            category=given.get("category"),
+            project=given.get("project") or None,
+            title=given.get("title") or None,
+            tags=None if tags is None else tuple(tags),
+        )
+    return dict(plain(done))
+
+
+def retract_learning(session: Session, given: dict[str, Any]) -> dict[str, Any]:
+    """Retract a learning of this session."""
+    with session.reading() as reader:
+        learning = _whole(session, reader, given["id"])
+    with session.writing() as ledger:
+        return dict(plain(ledger.retract(learning, given["reason"])))
+
+
+def undo(session: Session, given: dict[str, Any]) -> dict[str, Any]:
+    """Undo an event of this session."""
+    with session.reading():
+        pass
+    with session.writing() as ledger:
+        return dict(plain(ledger.undo(given["seq"], given.get("reason"))))
+
+
+def import_learnings(session: Session, given: dict[str, Any], progress: Progress) -> dict[str, Any]:
+    raise NotImplementedError
+
+
+def _said(hit: dict[str, Any]) -> dict[str, Any]:
+    """Return a hit without the optional fields that say nothing: they would cost the model 60 tokens each hit."""
+    return {key: value for at, (key, value) in enumerate(hit.items()) if at < ALWAYS or value not in (None, False, [], "sure")}
+
+
+def _seq(reader: Reader, as_of: int | str | None) -> int | None:
+    """Return the seq meant by a seq or a time."""
+    if isinstance(as_of, str):
+        return int(as_of) if as_of.isascii() and as_of.isdigit() else reader.seq_at(as_of)
+    return as_of
+
+
+def _whole(session: Session, reader: Reader, asked: str) -> str:
+    """Return the whole id; a beginning is understood within the session's project only.
+
+    Raises:
+        NotFound: unknown and out of reach answer alike, and name no other id.
+    """
+    whole = len(asked) == len(ID_PREFIX) + ID_CHARS
+    if not whole and session.project is None:
+        raise BadArgument("this session has no project, so only whole ids are understood; nothing was done")
+    try:
+        return reader.resolve(asked, minimum=AGENT_PREFIX_CHARS, project=None if whole else session.project)
+    except AmbiguousId:
+        raise
+    except NotFound:
+        raise NotFound(f"no learning {asked} is within reach; nothing was done", "take ids from query_learnings") from None
+
+
+def run(name: str, session: Session, given: dict[str, Any]) -> dict[str, Any]:
+    """Run one tool on checked arguments; before there is a ledger, reads that look for nothing by name answer empty."""
+    if name in EMPTY and not os.path.exists(session.path):
+        return {**EMPTY[name], "remarks": [NO_LEDGER]}
+    return TOOLS[name](session, given)
+
+
+TOOLS: dict[str, Callable[[Session, dict[str, Any]], dict[str, Any]]] = {
+    tool.__name__: tool
+    for tool in (
+        query_learnings,
+        record_learning,
+        supersede_learning,
+        get_learnings,
+        list_learnings,
+        learning_history,
+        retract_learning,
+        undo,
+        import_learnings,
+        ledger_status,
+    )
+}
+
+EMPTY: dict[str, dict[str, Any]] = {
+    "query_learnings": {"hits": [], "truncated": False},
+    "list_learnings": {"rows": [], "truncated": False},
+    "ledger_status": {"events": 0},
+}
+"""What reads answer before there is a ledger."""

@@ -1,0 +1,1 @@
+"""Data of the ledger, installed as `ledger_schema`: event and tool schemas, rules, migrations, the example."""

@@ -1,0 +1,1 @@
+"""Alembic migrations of `event`, `payload` and `meta`, on SQLite and PostgreSQL."""

@@ -1,0 +1,1 @@
+"""The revisions, in order; released ones are never edited."""

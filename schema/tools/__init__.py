@@ -1,0 +1,1 @@
+"""JSON Schemas of the MCP tools, one file per tool."""
