@@ -83,7 +83,8 @@ class _Planner:
     """One plan in the making.
 
     `leaving` tells which places a learning leaves, `claimed` which learnings
-    some place says anew, `replaced` which this plan supersedes.
+    some place says anew, `replaced` which this plan supersedes, `revived` which it
+    serves again.
     """
 
     def __init__(self, scan: Scan, known: Known, again: bool) -> None:
@@ -96,8 +97,8 @@ class _Planner:
         self.leaving: dict[str, set[bytes]] = {}
         self.claimed: set[str] = set()
         self.replaced: set[str] = set()
+        self.revived: set[str] = set()
         self.forced: dict[tuple[bytes, bytes], KnownLearning] = {}
-        self.rejected: list[Change] = []
         self.additions: list[Change] = []
 
     def _places(self, scan: Scan) -> list[_Place]:
@@ -132,25 +133,23 @@ class _Planner:
             self._settle(place, found)
         for twin in twins:
             self.additions.append(Change("add_source", twin))
-        return [*self.additions, *self.rejected, *self._removals()]
+        return [*self.additions, *self._removals()]
 
-    # -- what a place said before ----------------------------------------------------------------------------------------
+    # -- what a place said before -------------------------------------------------------------------------------------
 
     def _unmatched(self, place: _Place) -> list[Found]:
         """Return what a place did not say when it was last read; note what leaves it."""
-        standing = {}
-        for learning in reversed(place.old):
-            if place.key in learning.stands_at:
-                standing[learning.content_key] = learning
-        rest, stays = [], set()
+        standing = {one.content_key: one for one in reversed(place.old) if place.key in one.stands_at}
+        rest: list[Found] = []
+        stays: set[str] = set()
         for found in place.found:
             learning = standing.get(found.content_key)
             if learning is None or (self.again and self._is_taken_back(learning)):
                 rest.append(found)
                 continue
             stays.add(learning.id)
-            if learning.state == "retracted" and learning.retract_seq is not None and not found.findings:
-                self.additions.append(Change("undo", ids=(learning.id,), seq=learning.retract_seq))
+            if learning.state == "retracted":
+                self._revive(found, learning)
             if learning.state in ("candidate", "quarantined"):
                 stays.update(head for head, _ in learning.heads)
         self._note_leaving(place, stays)
@@ -171,7 +170,7 @@ class _Planner:
     def _is_taken_back(self, learning: KnownLearning) -> bool:
         return learning.state not in ("current", "candidate", "quarantined")
 
-    # -- texts that are known from elsewhere, or from before ---------------------------------------------------------------
+    # -- texts that are known from elsewhere, or from before ----------------------------------------------------------
 
     def _namesakes(self, place: _Place, pending: list[Found]) -> list[KnownLearning | None]:
         """Return for each text the newest learning that says it: one of this place, else of any, else None."""
@@ -195,16 +194,29 @@ class _Planner:
         return fresh
 
     def _arrive(self, place: _Place, found: Found, learning: KnownLearning) -> None:
-        """Plan for a known text at a place where it does not stand: a copy, a rename, a return."""
-        if learning.retract_seq is not None and not found.findings:
-            self.additions.append(Change("undo", ids=(learning.id,), seq=learning.retract_seq))
+        """Plan for a known text at a place where it does not stand: a copy, a rename, a return.
+
+        A stale copy of what was replaced does not resurrect it; when nothing
+        live is left of what replaced it, somebody has to look.
+        """
+        if learning.retract_seq is not None:
+            self._revive(found, learning)
         elif learning.state == "superseded" and self._is_revert(place, found, learning):
             self._replace(place, found, learning.heads)
             return
+        elif learning.state == "superseded" and not learning.heads:
+            self._propose(place, found, ())
+            return
         elif learning.trust < self.known.trust and learning.state in ("current", "candidate") and not found.findings:
-            self._outrank(place, found, learning)
+            self._outrank(found, learning)
             return
         self.additions.append(Change("add_source", found, (learning.id,)))
+
+    def _revive(self, found: Found, learning: KnownLearning) -> None:
+        """Take back the importer's own retraction or rejection, once; flagged texts stay where they are."""
+        if learning.retract_seq is not None and learning.id not in self.revived and not found.findings:
+            self.revived.add(learning.id)
+            self.additions.append(Change("undo", ids=(learning.id,), seq=learning.retract_seq))
 
     def _is_revert(self, place: _Place, found: Found, learning: KnownLearning) -> bool:
         """Return whether the text that once replaced `learning` is what now gives way to it again.
@@ -221,13 +233,13 @@ class _Planner:
             for head, trust in learning.heads
         )
 
-    def _outrank(self, place: _Place, found: Found, learning: KnownLearning) -> None:
-        """Let the same text from a more trusted channel stand in for the less trusted one."""
-        if learning.state == "current":
-            self._replace(place, found, ((learning.id, learning.trust),))
-            return
-        self.additions.append(Change("record", found))
-        self.rejected.append(Change("reject", ids=(learning.id,)))
+    def _outrank(self, found: Found, learning: KnownLearning) -> None:
+        """Let the same text from a more trusted channel stand in for the less trusted one, wherever that stands."""
+        if learning.state == "current" and learning.id not in self.replaced:
+            self.replaced.add(learning.id)
+            self.additions.append(Change("supersede", found, (learning.id,)))
+        else:
+            self.additions.append(Change("record", found))
 
     def _twins(self, fresh: list[tuple[_Place, list[Found]]]) -> list[Found]:
         """Take repeats of one new text out of `fresh` and return them; the one that edits an old text stays."""
@@ -244,7 +256,7 @@ class _Planner:
             founds[:] = [found for found in founds if firsts[found.content_key][1] == place.key]
         return twins
 
-    # -- new texts ---------------------------------------------------------------------------------------------------------
+    # -- new texts ----------------------------------------------------------------------------------------------------
 
     def _settle(self, place: _Place, fresh: list[Found]) -> None:
         """Plan for the new texts of a place, each as an edit of what leaves it, or as something new."""
@@ -273,7 +285,7 @@ class _Planner:
         return pairs
 
     def _groups(self, place: _Place) -> list[list[KnownLearning]]:
-        """Return what leaves a place: current, waiting for review, taken back or replaced; last what was undone there."""
+        """Return what leaves a place: current, waiting, taken back or replaced; last what was undone there."""
         leaving = [one for one in place.old if place.key in self.leaving.get(one.id, ())]
         waiting = ("candidate", "quarantined")
         says = {found.content_key for found in place.found}
@@ -314,7 +326,7 @@ class _Planner:
             self.leaving.get(head, set()).discard(place.key)
         self.additions.append(Change("propose", found, ids))
 
-    # -- removals ----------------------------------------------------------------------------------------------------------
+    # -- removals -----------------------------------------------------------------------------------------------------
 
     def _remains(self, learning: KnownLearning) -> bool:
         """Return whether another place still says this text, or says it anew."""
@@ -335,8 +347,10 @@ class _Planner:
                     changes.append(Change("retract", ids=(learning.id,)))
                 elif learning.state == "candidate":
                     changes.append(Change("reject", ids=(learning.id,)))
-            for key in sorted(self.leaving[learning.id]):
-                changes.append(Change("remove_source", ids=(learning.id,), source_id=learning.stands_at[key]))
+            changes += [
+                Change("remove_source", ids=(learning.id,), source_id=learning.stands_at[key])
+                for key in sorted(self.leaving[learning.id])
+            ]
         return changes
 
 

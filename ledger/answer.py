@@ -103,7 +103,7 @@ class Near(NamedTuple):
 
 
 class Conflict(NamedTuple):
-    """A current learning on the same subject with other values, as {kind, stored, given} for every kind that differs."""
+    """A current learning on one subject with other values, as {kind, stored, given} for every kind that differs."""
 
     id: str
     title: str | None

@@ -20,7 +20,6 @@ from ledger.model import (
     SOLUTION_CHARS,
     TAG_CHARS,
     TAGS_MAX,
-    TITLE_CHARS,
     Draft,
     Source,
     derived_title,
@@ -65,7 +64,7 @@ def text(field: str, value: str, cap: int, *, required: bool = True) -> tuple[st
         plain = _CONTROLS.sub("", _TERMINAL.sub("", plain))
     try:
         clean, kinds = redact.scrub(plain.strip())
-    except Exception as error:
+    except Exception as error:  # noqa: BLE001 - whatever failed, nothing may be stored
         raise GuardFailed(f"the redactor failed on {field} ({type(error).__name__})") from None
     if not clean and required:
         raise EmptyText(field)
@@ -110,6 +109,6 @@ def draft(given: Draft) -> Passed:
     clean = Draft(problem, solution, given.category, project, title, tags, given.observed_at, given.confidence, source)
     try:
         findings = screen.screen("\n".join((title, problem, solution, " ".join(tags))))
-    except Exception as error:
+    except Exception as error:  # noqa: BLE001 - whatever failed, nothing may be stored
         raise GuardFailed(f"the screen failed ({type(error).__name__})") from None
     return Passed(clean, tuple(kinds), findings)

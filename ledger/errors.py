@@ -84,9 +84,7 @@ class UnknownCategory(BadInput):
     exit_code = 14
 
     def __init__(self, categories: tuple[str, ...]) -> None:
-        super().__init__(
-            "unknown category; nothing was written", "use one of: " + ", ".join(categories)
-        )
+        super().__init__("unknown category; nothing was written", "use one of: " + ", ".join(categories))
 
 
 class BadArgument(BadInput):

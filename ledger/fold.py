@@ -82,7 +82,7 @@ def state(flags: Flags) -> str:
     return "retracted" if flags.retracted else "current"
 
 
-# -- step: what one live event does to one learning it names ------------------------------------------------------------
+# -- step: what one live event does to one learning it names ----------
 
 
 def _created(flags: Flags, act: Act) -> Flags:
@@ -133,7 +133,7 @@ def step(flags: Flags, act: Act, learning_id: str) -> Flags:
     return flags
 
 
-# -- legal: on what ground an event stands ------------------------------------------------------------------------------
+# -- legal: on what ground an event stands ----------
 
 
 def _is(*states: str) -> Callable[[Flags, Act], str | None]:
@@ -195,7 +195,7 @@ def legal(act: Act, flags: Mapping[str, Flags]) -> Fault | None:
     return None
 
 
-# -- undo ---------------------------------------------------------------------------------------------------------------
+# -- undo ----------
 
 
 def names(act: Act) -> tuple[str, ...]:

@@ -31,7 +31,7 @@ _KEPT = (
     f"|{_VISIBLE}[\ufe0e\ufe0f]?(?:[\u200c\u200d](?={_VISIBLE}))?"
     "|[#*0-9]\ufe0f(?=\u20e3)"
 )
-"""Units that keep their invisible parts: a flag of tags; a letter or emoji with one selector and one joiner; a keycap."""
+"""Units that keep their invisible parts: a flag of tags, a letter or emoji with one selector and joiner, a keycap."""
 
 _patterns: dict[str, re.Pattern[str]] = {}
 

@@ -8,24 +8,23 @@ vocabulary of checks, and splitting them would hide that.)
 """
 
 import json
-import os
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from types import TracebackType
-from typing import Any, NamedTuple
+from typing import Any
 
-from ledger import chain, door, fold, place, project, sql_log
+from ledger import chain, door, fold, place, sql_log
+from ledger.answer import Conflict as Contradiction
+from ledger.answer import Near
 from ledger.errors import (
     BadArgument,
-    BuiltUpon,
     Conflict,
-    LedgerError,
     NotAllowed,
-    NotCurrent,
     NotFound,
     NotUndoable,
-    Refused,
+    SameIdOtherContent,
 )
-from ledger.fold import Act, Fault, Flags
+from ledger.fold import Act
 from ledger.model import (
     REASON_CHARS,
     SUPERSEDE_MAX,
@@ -38,144 +37,12 @@ from ledger.model import (
     new_event_id,
     person,
 )
-from ledger.reader import Conflict as Contradiction
-from ledger.reader import Near, Reader, open_reader
+from ledger.reader import Reader, open_reader
+from ledger.results import Changed, Loaded, Recorded, Superseded, Undone, Verdict
 from ledger.settings import check_setting
-from ledger.store import Clock, Moment, Problem, now_us
+from ledger.store import Clock, Moment, now_us
 from ledger.store_sqlite import SqliteStore
-
-
-class Recorded(NamedTuple):
-    """Answer of `record` and `propose`: `duplicate` means the text was there already and nothing was written."""
-
-    id: str
-    seq: int
-    state: str
-    near: list[Near]
-    conflicts: list[Contradiction]
-    duplicate: bool
-    supersedes: list[str]
-    redacted: list[str]
-    remarks: list[str]
-
-
-class Loaded(NamedTuple):
-    """A line of a file that still says what was superseded."""
-
-    file: str
-    line: int
-
-
-class Superseded(NamedTuple):
-    """Answer of `supersede`; `supersedes` is empty when the new learning became a candidate."""
-
-    id: str
-    seq: int
-    supersedes: list[str]
-    state: str
-    still_loaded: list[Loaded]
-    near: list[Near]
-    conflicts: list[Contradiction]
-    redacted: list[str]
-    remarks: list[str]
-
-
-class Changed(NamedTuple):
-    """Answer of the commands that change one learning's state."""
-
-    id: str
-    seq: int
-    state: str
-    still_loaded: list[Loaded]
-    remarks: list[str]
-
-
-class Undone(NamedTuple):
-    """Answer of `undo`: the events it took back, those it brought back, and the streams it touched."""
-
-    seq: int
-    undone: list[int]
-    redone: list[int]
-    streams: list[str]
-    remarks: list[str]
-
-
-class DryRun(Exception):
-    """Leaves a decided transaction without writing; carries the events that would have been appended."""
-
-    def __init__(self, drafts: Sequence[NewEvent], head: Head) -> None:
-        super().__init__("dry run")
-        self.drafts = drafts
-        self.head = head
-
-
-class View:
-    """The state under the write lock, as one command sees it; flags move on with each event it adds."""
-
-    def __init__(self, moment: Moment) -> None:
-        assert moment.raw is not None
-        self.head = moment.head
-        self.raw = moment.raw
-        self.drafts: list[NewEvent] = []
-        self._flags: dict[str, Flags] = {}
-
-    def flags(self, name: str) -> Flags:
-        """Return what live events say of a learning, the command's own included."""
-        if name not in self._flags:
-            self._flags[name] = fold.fold(name, project.touching(self.raw, (name,)))
-        return self._flags[name]
-
-    def version(self, name: str) -> int:
-        """Return the seq of the last event that touches a learning, 0 when there is none."""
-        return self.raw.execute(sql_log.LAST_TOUCH, (name,)).fetchone()[0] or 0
-
-    def row(self, name: str) -> dict[str, Any]:
-        """Return a learning's immutable row.
-
-        Raises:
-            NotFound: there is no such learning.
-        """
-        row = self.raw.execute(sql_log.LEARNING, (name,)).fetchone()
-        if row is None:
-            raise NotFound(f"there is no learning {name}", "look with `learnings list` or `learnings query`")
-        return dict(zip(sql_log.LEARNING_COLUMNS, row, strict=True))
-
-    def heads(self, name: str) -> list[str]:
-        """Return the live heads of a learning's chain."""
-        return [row[0] for row in self.raw.execute(sql_log.HEADS, {"id": name}).fetchall()]
-
-    def add(self, draft: NewEvent, actor: Actor) -> None:
-        """Add an event to the command's append, if it is legal after those before it.
-
-        Raises:
-            NotCurrent, Refused: it is not; nothing was written.
-        """
-        act = Act(0, draft.kind, draft.stream, draft.data, actor.kind, actor.trust, actor.channel, actor.id)
-        new = draft.stream if draft.kind in fold.CREATING else None
-        names = fold.names(act)
-        for name in names:
-            if name == new:
-                self._flags[name] = fold.BLANK
-            else:
-                self.flags(name)
-        fault = fold.legal(act, {name: self._flags[name] for name in names})
-        if fault is not None:
-            raise self._error(draft, fault)
-        for name in names:
-            self._flags[name] = fold.step(self._flags[name], act, name)
-        self.drafts.append(draft)
-
-    def _error(self, draft: NewEvent, fault: Fault) -> LedgerError:
-        """Return the error for an event without ground."""
-        found = fold.state(self.flags(fault.id))
-        if fault.rule != "not_current":
-            words = fault.rule.replace("_", " ")
-            return Refused(f"{fault.id} is {found} ({words}); nothing was written", "look with `learnings show`")
-        heads = [head for head in self.heads(fault.id) if head != fault.id]
-        hint = f"its live head is {' and '.join(heads)}: name that instead" if heads else (
-            f"see `learnings history {fault.id}`; an undo of the event that made it so brings it back"
-        )
-        return NotCurrent(f"{fault.id} is {found}, not current; nothing was written", hint)
+from ledger.view import View, acts_of, content, derived_id
 
 
 class Ledger:
@@ -207,9 +74,7 @@ class Ledger:
         Raises:
             NotALedger, NewerSchema, OlderSchema, UnsafePlace, ReadOnly, Locked: nothing was opened.
         """
-        return cls(
-            SqliteStore(path, actor or person(), wait_s=wait_s, clock=clock, sqlite=sqlite, create=create)
-        )
+        return cls(SqliteStore(path, actor or person(), wait_s=wait_s, clock=clock, sqlite=sqlite, create=create))
 
     def close(self) -> None:
         """Close every connection."""
@@ -223,6 +88,16 @@ class Ledger:
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
         self.close()
 
+    @contextmanager
+    def acting(self, actor: Actor) -> Iterator[None]:
+        """Let another actor act for a while: an importer, on behalf of whoever started it."""
+        before = self.store.actor
+        self.store.actor = actor
+        try:
+            yield
+        finally:
+            self.store.actor = before
+
     @property
     def actor(self) -> Actor:
         """Who acts, and with which trust."""
@@ -235,7 +110,7 @@ class Ledger:
             self._reader = open_reader(self.path)
         return self._reader
 
-    # -- recording -------------------------------------------------------------------------------------------------------
+    # -- recording ----------
 
     def record(self, draft: Draft, *, event_id: str | None = None, dry_run: bool = False) -> Recorded:
         """Record a learning.
@@ -264,7 +139,7 @@ class Ledger:
             self._add_draft(view, passed, olds, own_id, "the same text from a higher channel" if olds else None)
 
         own_id = event_id or new_event_id()
-        events, view = self._commit(decide, own_id, event_id, dry_run)
+        events, view = self._commit(decide, self._intent(passed.draft, own_id), event_id, dry_run)
         if found:
             return found[0]
         return self._recorded(events[0].stream, events[0].seq, view, passed, near, conflicts, events=events)
@@ -289,7 +164,7 @@ class Ledger:
                 view.row(old)
             self._add_draft(view, passed, list(supersedes), own_id, why, propose=True)
 
-        events, view = self._commit(decide, own_id, event_id, dry_run)
+        events, view = self._commit(decide, self._intent(passed.draft, own_id), event_id, dry_run)
         return self._recorded(events[0].stream, events[0].seq, view, passed, near, conflicts, events=events)
 
     def supersede(
@@ -349,7 +224,7 @@ class Ledger:
             lower[:] = [name for name in olds if view.row(name)["trust"] > self.actor.trust]
             self._add_draft(view, passed, olds, own_id, why, propose=bool(lower))
 
-        events, view = self._commit(decide, own_id, event_id, dry_run)
+        events, view = self._commit(decide, self._intent(passed.draft, own_id), event_id, dry_run)
         one = self._recorded(events[0].stream, events[0].seq, view, passed, near, conflicts, events=events)
         if lower:
             one.remarks.append(
@@ -361,7 +236,7 @@ class Ledger:
             one.id, one.seq, one.supersedes, one.state, loaded, near, conflicts, one.redacted, one.remarks
         )
 
-    # -- one learning's state --------------------------------------------------------------------------------------------
+    # -- one learning's state ----------
 
     def retract(self, name: str, reason: str, *, event_id: str | None = None, dry_run: bool = False) -> Changed:
         """Take a learning back without a successor.
@@ -454,9 +329,10 @@ class Ledger:
         def decide(view: View) -> None:
             view.row(name)
             allow(view)
-            view.add(NewEvent(kind, name, data, body, own_id), self.actor)
+            view.add(intent, self.actor)
 
-        events, view = self._commit(decide, own_id, event_id, dry_run)
+        intent = NewEvent(kind, name, data, body, own_id)
+        events, view = self._commit(decide, intent, event_id, dry_run)
         state = fold.state(view.flags(name))
         remarks = self._revival(view, name, state)
         gone = kind in ("learning.retracted", "learning.quarantined")
@@ -471,7 +347,7 @@ class Ledger:
             return []
         return [f"what it replaced stays superseded; `learnings undo {row[0]}` brings that back"]
 
-    # -- undo ------------------------------------------------------------------------------------------------------------
+    # -- undo ----------
 
     def undo(
         self,
@@ -489,7 +365,7 @@ class Ledger:
             BuiltUpon: a later event builds upon it; `cascade` takes that along.
             NotAllowed: a more trusted channel, or another session, wrote it.
         """
-        return self._undo(lambda view: [self._target(view, seq)], reason, cascade, event_id, dry_run, {seq})
+        return self._undo(lambda view: [view.undoable(seq)], reason, cascade, event_id, dry_run, [seq])
 
     def undo_batch(
         self,
@@ -507,7 +383,7 @@ class Ledger:
         """
 
         def targets(view: View) -> list[Act]:
-            acts = _acts(view.raw.execute(sql_log.BATCH, (batch,)).fetchall())
+            acts = acts_of(view.raw.execute(sql_log.BATCH, (batch,)).fetchall())
             if not acts:
                 raise NotFound(f"there is no import {batch}", "see the view `imports`")
             undone = {row[0] for row in view.raw.execute(sql_log.BATCH_UNDONE, (batch,)).fetchall()}
@@ -516,7 +392,7 @@ class Ledger:
                 raise NotUndoable(f"nothing of import {batch} is left to undo; nothing was written")
             return left
 
-        return self._undo(targets, reason, cascade, event_id, dry_run, None)
+        return self._undo(targets, reason, cascade, event_id, dry_run, [])
 
     def _undo(
         self,
@@ -525,72 +401,30 @@ class Ledger:
         cascade: bool,
         event_id: str | None,
         dry_run: bool,
-        asked: set[int] | None,
+        asked: Sequence[int],
     ) -> Undone:
         why = self._reason(reason, required=False)
         own_id = event_id or new_event_id()
 
         def decide(view: View) -> None:
-            targets = self._with_dependants(view, find(view), cascade)
+            targets = view.with_dependants(find(view), cascade)
             self._may_undo(view, targets)
             seqs = [act.seq for act in targets]
             view.drafts.append(NewEvent("event.undone", targets[0].stream, {"targets": seqs}, _why(why), own_id))
 
-        events, view = self._commit(decide, own_id, event_id, dry_run)
-        event = events[0]
-        if asked is not None and not asked <= set(json.loads(event.data)["targets"]):
-            raise NotUndoable(f"event id {own_id} undid other events before; nothing was written")
-        return self._undone(view, event)
+        intent = NewEvent("event.undone", "", {"targets": sorted(asked)}, {}, own_id)
+        events, view = self._commit(decide, intent, event_id, dry_run)
+        return self._undone(view, events[0])
 
     def _undone(self, view: View, event: Event) -> Undone:
         targets = json.loads(event.data)["targets"]
-        acts = _acts([view.raw.execute(sql_log.ACT, (seq,)).fetchone() for seq in targets])
+        acts = acts_of([view.raw.execute(sql_log.ACT, (seq,)).fetchone() for seq in targets])
         redone = [seq for act in acts if act.kind == "event.undone" for seq in act.data["targets"]]
         streams = list(dict.fromkeys(act.stream for act in acts))
         remarks = [f"redo with `learnings undo {event.seq}`"]
         return Undone(event.seq, targets, redone, streams, remarks)
 
-    def _target(self, view: View, seq: int) -> Act:
-        row = view.raw.execute(sql_log.ACT, (seq,)).fetchone()
-        if row is None:
-            raise NotFound(f"there is no event {seq}", "look at `learnings history ID` or the view audit_log")
-        act = _acts([row])[0]
-        if act.kind in fold.LASTING:
-            raise NotUndoable(f"event {seq} is {act.kind}, which nothing takes back; nothing was written")
-        return act
-
-    def _with_dependants(self, view: View, targets: list[Act], cascade: bool) -> list[Act]:
-        """Return the targets, newest first, with what builds upon them when `cascade`.
-
-        Raises:
-            BuiltUpon, NotUndoable: naming the first event that stands in the way.
-        """
-        while True:
-            targets.sort(key=lambda act: act.seq, reverse=True)
-            seqs = {act.seq for act in targets}
-            ids = _touched(view, seqs)
-            before = project.touching(view.raw, ids)
-            undo = Act(view.head.seq + 1, "event.undone", targets[0].stream, {"targets": sorted(seqs, reverse=True)})
-            found = fold.first_fault([*before, undo], ids)
-            if found is None:
-                return targets
-            blocker, fault = found
-            revived = fold.alive([*before, undo]) - fold.alive(before) - {undo.seq}
-            if blocker.seq == undo.seq:
-                by = view.raw.execute(sql_log.UNDONE_BY, (int(fault.id),)).fetchone()
-                hint = f"redo it with `learnings undo {by[0]}`" if by else ""
-                raise NotUndoable(f"event {fault.id} is undone already; nothing was written", hint)
-            if blocker.kind == "event.undone" or blocker.seq in revived:
-                raise BuiltUpon(*_lost_ground(view, blocker, fault, before, revived))
-            if not cascade:
-                raise BuiltUpon(
-                    f"event {blocker.seq} ({blocker.kind}) builds upon {', '.join(map(str, sorted(seqs)[:5]))}; "
-                    "nothing was written",
-                    f"undo {blocker.seq} first, or take it along with --cascade",
-                )
-            targets = [*targets, blocker]
-
-    # -- settings, upkeep ------------------------------------------------------------------------------------------------
+    # -- settings, upkeep ----------
 
     def set(
         self,
@@ -616,7 +450,7 @@ class Ledger:
         own_id = event_id or new_event_id()
         body = {} if clean is None else {"value": clean}
         draft = NewEvent("setting.changed", stream, data, body, own_id)
-        events, _ = self._commit(lambda view: view.add(draft, self.actor), own_id, event_id, dry_run)
+        events, _ = self._commit(lambda view: view.add(draft, self.actor), draft, event_id, dry_run)
         return Changed(stream, events[0].seq, "set" if clean is not None else "unset", [], [])
 
     def accept_head(self, *, event_id: str | None = None) -> Changed:
@@ -629,7 +463,7 @@ class Ledger:
         event = self.store.accept_head(event_id or new_event_id())[0]
         return Changed(event.stream, event.seq, "accepted", [], ["what the anchor saw beyond this file is lost"])
 
-    def verify(self) -> "Verdict":
+    def verify(self) -> Verdict:
         """Check the log, its anchor, the schema and every projection; changes nothing."""
         from ledger.audit import audit
 
@@ -643,19 +477,23 @@ class Ledger:
         """Return one event of the log."""
         return self.store.event(seq)
 
-    # -- shared ----------------------------------------------------------------------------------------------------------
+    # -- shared ----------
 
     def _commit(
-        self, decide: Callable[[View], None], own_id: str, given: str | None, dry_run: bool
+        self, decide: Callable[[View], None], intent: NewEvent, given: str | None, dry_run: bool
     ) -> tuple[list[Event], View]:
-        """Append what `decide` adds to a view; answer an earlier append of the same given id instead."""
+        """Append what `decide` adds to a view; for an id that is in the log already, answer the first time.
+
+        Raises:
+            SameIdOtherContent: the id was used for something else.
+        """
         views: list[View] = []
 
         def under_lock(moment: Moment) -> Sequence[NewEvent]:
             view = View(moment)
             views[:] = [view]
-            if given is not None and view.raw.execute(sql_log.EVENT_ID_SEQ, (own_id,)).fetchone():
-                return _again(view, decide, own_id)
+            if given is not None:
+                _answer_retry(view, intent)
             decide(view)
             if dry_run:
                 raise DryRun(view.drafts, view.head)
@@ -663,10 +501,18 @@ class Ledger:
 
         try:
             events = self.store.append(under_lock)
+        except Again as retry:
+            return retry.events, View(views[0].moment)
         except DryRun as plan:
             return _imagined(plan, self.actor), views[0]
         self.store.refresh_counts()
         return events, views[0]
+
+    @staticmethod
+    def _intent(draft: Draft, own_id: str) -> NewEvent:
+        """Return the event that a draft would be, for comparing a retry with the first time."""
+        kind = "learning.recorded"
+        return NewEvent(kind, learning_id(own_id), *content(draft, own_id, kind, (), None), own_id)
 
     def _add_draft(
         self,
@@ -711,10 +557,7 @@ class Ledger:
         if duplicate:
             remarks.append("this text was there already; nothing was written")
         supersedes = [
-            old
-            for event in events
-            if event.kind in fold.REPLACING
-            for old in json.loads(event.data)["supersedes"]
+            old for event in events if event.kind in fold.REPLACING for old in json.loads(event.data)["supersedes"]
         ]
         others = [one for one in near if one.id != name]
         return Recorded(name, seq, state, others, conflicts, duplicate, supersedes, list(passed.kinds), remarks)
@@ -763,8 +606,7 @@ class Ledger:
 
     def _may_take_back(self, view: View, seq: int, command: str) -> None:
         """Refuse unless this channel may take back what event `seq` did."""
-        row = view.raw.execute(sql_log.ACT, (seq,)).fetchone()
-        act = _acts([row])[0]
+        act = view.act(seq)
         hint = f"a person can run `{command}`"
         if act.trust > self.actor.trust:
             raise NotAllowed(f"event {seq} came from a more trusted channel; nothing was written", hint)
@@ -774,12 +616,17 @@ class Ledger:
                 raise NotAllowed(f"event {seq} was not written by this session; nothing was written", hint)
 
     def _may_undo(self, view: View, targets: list[Act]) -> None:
-        command = f"learnings undo {targets[-1].seq}" if len(targets) == 1 else (
-            f"learnings undo {targets[-1].seq} --cascade"
+        command = (
+            f"learnings undo {targets[-1].seq}"
+            if len(targets) == 1
+            else (f"learnings undo {targets[-1].seq} --cascade")
         )
         for act in targets:
             self._may_take_back(view, act.seq, command)
-            if act.kind in ("learning.quarantined", "proposal.rejected") and self.actor.kind not in ("person", "importer"):
+            if act.kind in ("learning.quarantined", "proposal.rejected") and self.actor.kind not in (
+                "person",
+                "importer",
+            ):
                 self._needs_person(command)
 
     def _still_loaded(self, names: Sequence[str]) -> list[Loaded]:
@@ -795,119 +642,80 @@ class Ledger:
         return found
 
 
-class Verdict(NamedTuple):
-    """Answer of `verify`; `head` is where the log ends, its hash hexadecimal."""
+class Again(Exception):
+    """Leaves the transaction of a retry; carries the events of the first time."""
 
-    ok: bool
-    events: int
-    erased: int
-    head: dict[str, Any]
-    problems: list[Problem]
-    remarks: list[str]
+    def __init__(self, events: list[Event]) -> None:
+        super().__init__("retry")
+        self.events = events
 
 
-def content(
-    draft: Draft, own_id: str, kind: str, olds: Sequence[str], reason: str | None
-) -> tuple[dict[str, Any], dict[str, Any]]:
-    """Return data and body of an event that creates a learning."""
-    data: dict[str, Any] = {"category": draft.category, "confidence": draft.confidence}
-    body: dict[str, Any] = {
-        "title": draft.title,
-        "problem": draft.problem,
-        "solution": draft.solution,
-        "project": draft.project,
-        "tags": list(draft.tags),
-    }
-    if draft.observed_at is not None:
-        body["observed_at"] = draft.observed_at
-    if draft.source is not None:
-        data["source"] = source_id(own_id)
-        body["source"] = {key: value for key, value in draft.source._asdict().items() if value is not None}
-    if kind != "learning.recorded":
-        data["supersedes"] = list(olds)
-        if reason is not None:
-            body["reason"] = reason
-    return data, body
+class DryRun(Exception):
+    """Leaves a decided transaction without writing; carries the events that would have been appended."""
 
-
-def source_id(event_id: str) -> str:
-    """Return the opaque id of the source that an event brings."""
-    return "src_" + learning_id(f"source {event_id}")[4:]
-
-
-def derived_id(event_id: str) -> str:
-    """Return the id of the second event of a command, the same on every retry."""
-    tail = learning_id(f"second {event_id}").encode().hex()
-    return f"{event_id[:8]}-{event_id[9:13]}-7{tail[1:4]}-8{tail[5:8]}-{tail[8:20]}"
+    def __init__(self, drafts: Sequence[NewEvent], head: Head) -> None:
+        super().__init__("dry run")
+        self.drafts = drafts
+        self.head = head
 
 
 def _why(reason: str | None) -> dict[str, Any]:
     return {} if reason is None else {"reason": reason}
 
 
-def _acts(rows: Iterable[Any]) -> list[Act]:
-    return [Act(seq, kind, stream, json.loads(data), *by) for seq, kind, stream, data, *by in rows]
+def _answer_retry(view: View, intent: NewEvent) -> None:
+    """Leave with the stored events when this command was carried out before."""
+    ids = (intent.event_id, derived_id(intent.event_id))
+    stored = [Event._make(row) for row in view.raw.execute(sql_log.EVENTS_OF_COMMAND, ids).fetchall()]
+    if not stored:
+        return
+    if not _same_intent(intent, stored[0]):
+        raise SameIdOtherContent(intent.event_id)
+    raise Again(stored)
 
 
-def _touched(view: View, seqs: Iterable[int]) -> list[str]:
-    """Return every id that one of these events touches."""
-    return list(dict.fromkeys(row[0] for seq in seqs for row in view.raw.execute(sql_log.TOUCHED_BY, (seq,)).fetchall()))
+def _same_intent(intent: NewEvent, event: Event) -> bool:
+    """Tell whether a stored event is an earlier try of a command.
 
-
-def _again(view: View, decide: Callable[[View], None], own_id: str) -> Sequence[NewEvent]:
-    """Return the drafts of a retried command, so that the store can compare them with what is stored.
-
-    The ground of the first time may be gone, so legality is not asked again:
-    the stored events are compared field by field, and what the state decided
-    then (which kind, which targets) is taken from them.
+    Kind and targets may have been decided by the state of that time, so a
+    draft is compared by its texts, and an undo by what was asked of it.
     """
-    stored = [
-        row for row in view.raw.execute(sql_log.EVENTS_OF_COMMAND, (own_id, derived_id(own_id))).fetchall()
-    ]
-    view.add = lambda draft, actor: view.drafts.append(draft)  # type: ignore[method-assign]
-    try:
-        decide(view)
-    except LedgerError:
-        view.drafts.clear()
-    kinds = {draft.event_id: draft for draft in view.drafts}
-    return [
-        NewEvent(kind, stream, _without_clock(data), json.loads(body) if body else {}, event_id, version, batch)
-        if event_id not in kinds or kinds[event_id].kind != kind or kind == "event.undone"
-        else kinds[event_id]
-        for event_id, kind, stream, data, body, version, batch in stored
-    ]
-
-
-def _without_clock(data: str) -> dict[str, Any]:
-    found: dict[str, Any] = json.loads(data)
-    found.pop("clock_raw_us", None)
-    return found
+    if intent.kind == "event.undone":
+        return event.kind == intent.kind and set(intent.data["targets"]) <= set(json.loads(event.data)["targets"])
+    creating = intent.kind in fold.CREATING
+    kinds = (*fold.CREATING, "proposal.accepted") if creating else (intent.kind,)
+    if event.kind not in kinds or (event.stream != intent.stream and event.kind != "proposal.accepted"):
+        return False
+    if event.body is None or event.kind == "proposal.accepted":
+        return True
+    stored = json.loads(event.body)
+    wanted = {key: value for key, value in intent.body.items() if not (creating and key == "reason")}
+    return all(stored.get(key) == value for key, value in wanted.items())
 
 
 def _imagined(plan: DryRun, actor: Actor) -> list[Event]:
     """Return the events a dry run would have appended, without hashes."""
     return [
         Event(
-            plan.head.seq + number, draft.event_id, draft.stream, 0, draft.kind, draft.schema_version, "", actor.kind,
-            actor.id, actor.channel, actor.trust, draft.batch, json.dumps(draft.data), b"", b"", b"", None, None, None,
+            plan.head.seq + number,
+            draft.event_id,
+            draft.stream,
+            0,
+            draft.kind,
+            draft.schema_version,
+            "",
+            actor.kind,
+            actor.id,
+            actor.channel,
+            actor.trust,
+            draft.batch,
+            json.dumps(draft.data),
+            b"",
+            b"",
+            b"",
+            None,
+            None,
+            None,
         )
         for number, draft in enumerate(plan.drafts, start=1)
     ]
-
-
-def _lost_ground(
-    view: View, blocker: Act, fault: Fault, before: list[Act], revived: set[int]
-) -> tuple[str, str]:
-    """Say why a redo cannot be: the ground of what it would bring back has gone."""
-    live = fold.alive(before)
-    causes = [act for act in before if act.seq in live and act.seq not in revived and fault.id in _names(view, act)]
-    cause = causes[-1] if causes else None
-    message = f"event {blocker.seq} ({blocker.kind}) has lost its ground ({fault.id}: {fault.rule}); nothing was written"
-    if cause is None:
-        return message, "look at `learnings history`"
-    verb = "redo" if cause.kind == "event.undone" else "undo"
-    return message, f"{verb} event {cause.seq} first: `learnings undo {cause.seq}`"
-
-
-def _names(view: View, act: Act) -> tuple[str, ...]:
-    return tuple(row[0] for row in view.raw.execute(sql_log.TOUCHED_BY, (act.seq,)).fetchall())

@@ -261,6 +261,25 @@ class Diagnostic(NamedTuple):
     message: str
 
 
+class Reading(NamedTuple):
+    """What an importer read from one kind of source at one trust.
+
+    `importer` names it (`memory-notes`, `export`); `paths` are what was asked
+    for; `whole` are the locators of every place read completely; `roots` the
+    files and folders covered completely, `unread` those below them that exist
+    and could not be read (what stood there has not gone).
+    """
+
+    importer: str
+    trust: int
+    paths: tuple[str, ...]
+    drafts: list[Draft]
+    whole: frozenset[str]
+    roots: tuple[str, ...]
+    unread: tuple[str, ...]
+    diagnostics: list[Diagnostic]
+
+
 def plain(value: Any) -> Any:
     """Return `value` with every record turned into a dict, ready for JSON; keys are the field names."""
     if hasattr(value, "_asdict"):
@@ -325,8 +344,10 @@ def new_event_id(now_ms: int | None = None) -> str:
 
 
 def derived_title(problem: str) -> str:
-    """Return the first sentence or line of `problem`, at most `TITLE_CHARS` characters, never empty for a non-blank text."""
-    line = next((part for part in problem.splitlines() if part.strip()), "").strip().lstrip("#->*• \t") or problem.strip()
+    """Return the first sentence or line of `problem`, shortened; never empty for a non-blank text."""
+    line = (
+        next((part for part in problem.splitlines() if part.strip()), "").strip().lstrip("#->*• \t") or problem.strip()
+    )
     for mark in (". ", "! ", "? ", "。"):
         head, found, _ = line.partition(mark)
         if found and len(head) >= 12:

@@ -156,7 +156,7 @@ def _unlock(fd: int) -> None:
         fcntl.flock(fd, fcntl.LOCK_UN)
 
 
-# -- anchor -------------------------------------------------------------------------------------------------------------
+# -- anchor ----------
 
 
 def read_anchor(path: str) -> Anchor | None:
@@ -187,7 +187,7 @@ def write_anchor(path: str, anchor: Anchor) -> None:
         raise os_fault(error, path + ".anchor") from None
 
 
-# -- beside the file ----------------------------------------------------------------------------------------------------
+# -- beside the file ----------
 
 
 def machine_id(path: str) -> str:
@@ -226,7 +226,11 @@ def line_of(path: str, texts: tuple[str | None, ...], line: int | None) -> int |
     for text in texts:
         wanted = next((" ".join(one.split()) for one in (text or "").splitlines() if len(one.strip()) >= 12), "")
         wanted = wanted or " ".join((text or "").split())
-        at = [number for number, one in enumerate(lines, start=1) if wanted and (wanted in one or one and one in wanted and len(one) >= 40)]
+        at = [
+            number
+            for number, one in enumerate(lines, start=1)
+            if wanted and (wanted in one or (one and one in wanted and len(one) >= 40))
+        ]
         if at:
             return min(at, key=lambda number: (abs(number - (line or number)), number))
     return None

@@ -20,13 +20,13 @@ from ledger.errors import NewerSchema
 from ledger.fold import Act, Flags
 from ledger.model import Event
 
-_DIALECT = sqlite_dialect.dialect()  # type: ignore[no-untyped-call]
+_DIALECT = sqlite_dialect.dialect()
 
 
 def create_statements(rows: Iterable[type[SQLModel]]) -> Iterator[str]:
     """Return the SQLite DDL of these tables and their indexes."""
     for row in rows:
-        table = row.__table__  # type: ignore[attr-defined]
+        table = tables.table_of(row)
         yield str(CreateTable(table).compile(dialect=_DIALECT)).strip()
         for index in sorted(table.indexes, key=lambda index: str(index.name)):
             yield str(CreateIndex(index).compile(dialect=_DIALECT))
@@ -34,13 +34,13 @@ def create_statements(rows: Iterable[type[SQLModel]]) -> Iterator[str]:
 
 def _insert(row: type[SQLModel]) -> str:
     """Return an INSERT of all columns of a table, in their order."""
-    table = row.__table__  # type: ignore[attr-defined]
+    table = tables.table_of(row)
     columns = [column.name for column in table.columns]
     marks = ", ".join("?" for _ in columns)
     return f"INSERT INTO {table.name} ({', '.join(columns)}) VALUES ({marks})"
 
 
-INSERTS = {row.__table__.name: _insert(row) for row in tables.PROJECTION_ROWS}  # type: ignore[attr-defined]
+INSERTS = {tables.name_of(row): _insert(row) for row in tables.PROJECTION_ROWS}
 INSERTS["learning_fts"] = "INSERT INTO learning_fts (rowid, title, problem, solution, tags) VALUES (?, ?, ?, ?, ?)"
 
 
@@ -52,6 +52,18 @@ def create(connection: sqlite3.Connection) -> None:
         connection.execute(statement)
     for statement in (*tables.WORD_COUNTS, *tables.VIEWS):
         connection.execute(statement)
+    connection.execute(INSERTS["projection"], (1, fold.PROJECTION_VERSION, 0))
+
+
+def create_temporary(connection: sqlite3.Connection) -> None:
+    """Make empty projections as temporary tables, which hide those of the file under the same names."""
+    for statement in create_statements(tables.PROJECTION_ROWS):
+        head, _, rest = statement.partition(" INDEX ")
+        if rest:
+            connection.execute(f"{head} INDEX temp.{rest}")
+        else:
+            connection.execute(statement.replace("CREATE TABLE ", "CREATE TABLE temp.", 1))
+    connection.execute(tables.FTS.replace("learning_fts", "temp.learning_fts", 1))
     connection.execute(INSERTS["projection"], (1, fold.PROJECTION_VERSION, 0))
 
 
@@ -125,7 +137,7 @@ class Projector:
             for name in dict.fromkeys(ids):
                 self._refold(name, event.seq)
 
-    # -- what an event makes ---------------------------------------------------------------------------------------------
+    # -- what an event makes ----------
 
     def _create(self, event: Event, one: Act) -> None:
         """Write the learning that this event creates, its words, its first period and its source."""
@@ -148,8 +160,11 @@ class Projector:
         title, problem, solution, project, tags_text, observed_at, content = texts
         category, confidence = one.data["category"], one.data["confidence"]
         self._rows["learning"].append(
-            (event.seq, event.stream, title, problem, solution, category, confidence, project, tags_text, observed_at)
-            + (event.recorded_at, event.trust, event.actor_kind, event.channel, event.batch, content, event.erased_by)
+            (
+                *(event.seq, event.stream, title, problem, solution, category, confidence, project, tags_text),
+                *(observed_at, event.recorded_at, event.trust, event.actor_kind, event.channel, event.batch),
+                *(content, event.erased_by),
+            )
         )
         flags = fold.step(fold.BLANK, one, event.stream)
         self._rows["learning_state"].append((event.stream, event.seq, None, *_period(flags)))
@@ -164,8 +179,10 @@ class Projector:
         locator = place.get("locator")
         key = chain.locator_key(self._key, locator) if locator is not None else None
         self._rows["source"].append(
-            (one.data["source"], event.seq, None, one.stream, event.seq)
-            + (place.get("kind"), locator, key, place.get("path"), place.get("line"))
+            (
+                *(one.data["source"], event.seq, None, one.stream, event.seq),
+                *(place.get("kind"), locator, key, place.get("path"), place.get("line")),
+            )
         )
 
     def _erase(self, one: Act) -> None:
@@ -175,7 +192,7 @@ class Projector:
             for statement in sql_log.EMPTY:
                 self._connection.execute(statement, {"seq": seq, "by": one.seq})
 
-    # -- undo ------------------------------------------------------------------------------------------------------------
+    # -- undo ----------
 
     def _undo(self, one: Act) -> tuple[str, ...]:
         """Open and close the periods of an undo and of all that hangs on it; return every id it touches."""
@@ -184,10 +201,10 @@ class Projector:
         for target in one.data["targets"]:
             for (name,) in self._connection.execute(sql_log.TOUCHED_BY, (target,)).fetchall():
                 ids[name] = None
-        self._toggle(one.seq, one.data["targets"], one.seq, True)
+        self._toggle(one.seq, one.data["targets"], one.seq, holds=True)
         return tuple(ids)
 
-    def _toggle(self, undo_seq: int, targets: list[int], at: int, holds: bool) -> None:
+    def _toggle(self, undo_seq: int, targets: list[int], at: int, *, holds: bool) -> None:
         """Let an undo hold, or not any more, from `at` on; what it undid, if an undo itself, turns the other way."""
         for target in targets:
             if holds:
@@ -196,9 +213,9 @@ class Projector:
                 self._close("undo", "target_seq = ? AND undo_seq = ?", at, (target, undo_seq))
             row = self._connection.execute(sql_log.UNDO_TARGETS, (target,)).fetchone()
             if row is not None:
-                self._toggle(target, json.loads(row[0]), at, not holds)
+                self._toggle(target, json.loads(row[0]), at, holds=not holds)
 
-    # -- periods ---------------------------------------------------------------------------------------------------------
+    # -- periods ----------
 
     def _refold(self, name: str, at: int) -> None:
         """Fold all events that touch `name` again and open new periods where something differs."""

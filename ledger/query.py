@@ -71,10 +71,12 @@ umas uns voce voces vou
 может можно мой мы на над надо нам нас наш не него нее нет ни них но ну нужно о об один он она они оно от очень по под
 пожалуйста после потом потому почему при про с сейчас со спасибо так также такой там твой те тебя тем то тогда того
 тоже только том ты у уже хочу чего чем что чтобы эта эти это этого этом этот я
-什么 怎么 么样 为什 如何 可以 一个 这个 那个 这样 那样 我们 你们 他们 没有 不是 还是 就是 但是 因为 所以 如果 现在 然后 已经 需要 应该
-能不 不能 是不 我的 你的 的是 请帮 帮我 一下 这里 那里 哪里 哪个 谢谢 好的
-습니 니다 합니 입니 하는 에서 으로 까지 부터 어떻 떻게 그리 하고 하면 해서 해야 하지 있는 있어 있나 없는 어요 나요 세요 주세 해주 가요
-인가 무엇 어디 누구 왜요 이것 그것 우리 저는 제가 것은 것을 지만 는데 려면 되나 하나 되는 된다 한다 이다
+什么 怎么 么样 为什 如何 可以 一个 这个 那个 这样 那样 我们 你们 他们 没有 不是 还是
+就是 但是 因为 所以 如果 现在 然后 已经 需要 应该 能不 不能 是不
+我的 你的 的是 请帮 帮我 一下 这里 那里 哪里 哪个 谢谢 好的
+습니 니다 합니 입니 하는 에서 으로 까지 부터 어떻 떻게 그리 하고 하면 해서 해야 하지
+있는 있어 있나 없는 어요 나요 세요 주세 해주 가요 인가 무엇 어디 누구 왜요 이것 그것 우리 저는 제가 것은 것을
+지만 는데 려면 되나 하나 되는 된다 한다 이다
 """
 
 _NAMING = {
@@ -176,8 +178,7 @@ def match(terms: Sequence[str]) -> str:
 
     A single Chinese, Japanese or Korean character finds every pair it begins.
     """
-    quoted = ['"' + term.replace('"', " ").replace("\0", " ") + '"' + (" *" if _is_lone(term) else "") for term in terms]
-    return " OR ".join(quoted) or '""'
+    return " OR ".join(_quoted(term) for term in terms) or '""'
 
 
 def is_filler(term: str) -> bool:
@@ -296,6 +297,11 @@ def _camel_names(text: str) -> list[str]:
 def _case_parts(name: str) -> list[str]:
     """Return the parts of a camelCase name, in order; the name itself when it has none."""
     return pattern("case").findall(name) if pattern("hump").search(name) else [name]
+
+
+def _quoted(term: str) -> str:
+    """Return one term as FTS5 takes it literally, whatever it holds."""
+    return '"' + term.replace('"', " ").replace("\0", " ") + '"' + (" *" if _is_lone(term) else "")
 
 
 def _is_lone(term: str) -> bool:

@@ -9,11 +9,10 @@ import json
 import os
 import sqlite3
 from collections.abc import Mapping, Sequence
-from types import TracebackType
 from typing import Any
 
 from ledger import answer, hits, query, rank, search, sql
-from ledger.answer import Answer, Conflict, Hit, HistoryEvent, Listing, Near
+from ledger.answer import Answer, Conflict, HistoryEvent, Hit, Listing, Near, Row
 from ledger.errors import (
     BadArgument,
     Damaged,
@@ -29,7 +28,7 @@ from ledger.errors import (
 )
 from ledger.fold import PROJECTION_VERSION
 from ledger.model import CATEGORIES, PREFIX_CHARS, STATES, Head
-from ledger.search import Match, Scope, Words
+from ledger.search import Match, Scope
 
 POOL_MIN = 30
 """Fewest candidates that are put in their final order, whatever the limit."""
@@ -108,18 +107,18 @@ class Reader:
 
     def __init__(self, connection: sqlite3.Connection, path: str = "the ledger") -> None:
         self._connection = connection
-        self._stems = search.Stems()
+        self.stems = search.Stems()
         self.path = path
 
     def __enter__(self) -> "Reader":
         return self
 
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+    def __exit__(self, *_: object) -> None:
         self.close()
 
     def close(self) -> None:
         """Close the connection."""
-        self._stems.close()
+        self.stems.close()
         self._connection.close()
 
     def rows(self, statement: str, binds: Mapping[str, Any]) -> list[tuple[Any, ...]]:
@@ -139,7 +138,7 @@ class Reader:
         """Return a context in which all statements see one state of the file."""
         return Snapshot(self._connection)
 
-    # -- the file --------------------------------------------------------------------------------------------------------
+    # -- the file ------------------------------------------------------------------------------------------------------
 
     def recognise(self) -> None:
         """Check that this is a ledger whose projections this program can read.
@@ -187,7 +186,7 @@ class Reader:
 
         return browse.seq_at(self, when)
 
-    # -- questions -------------------------------------------------------------------------------------------------------
+    # -- questions -----------------------------------------------------------------------------------------------------
 
     def query(
         self,
@@ -222,7 +221,7 @@ class Reader:
         scope = _scope(project, category, tags, trust, as_of)
         asked = query.build(text, category)
         with self.snapshot():
-            words = search.look_up(self.rows, self._stems, asked.terms or asked.filler)
+            words = search.look_up(self.rows, self.stems, asked.terms or asked.filler)
             found = search.matches(self.rows, words, scope, max(3 * limit, POOL_MIN), include_superseded)
             if not found and (not asked.terms or category is not None or tags):
                 found = self._newest(scope, "current", limit + 1)
@@ -240,9 +239,17 @@ class Reader:
 
     def _newest(self, scope: Scope, state: str, many: int, before: int = sql.NOW) -> list[Match]:
         """Return the newest learnings of a state that pass the filters."""
-        statement = sql.NEWEST if scope.project is None else sql.NEWEST_OF_PROJECT
-        binds = {**scope._asdict(), "state": state, "many": many, "before": before}
-        return [Match(seq, "", 0.0, {}, ()) for (seq,) in self.rows(statement, binds)]
+        found: list[tuple[Any, ...]] = []
+        binds = {**scope._asdict(), "state": state, "many": many, "before": before, "page": search.PAGE}
+        if scope.project is None:
+            found = self.rows(sql.NEWEST, binds)
+        while scope.project is not None and len(found) < many:
+            seqs = [seq for (seq,) in self.rows(sql.PROJECT_SEQS, binds)]
+            if not seqs:
+                break
+            found += self.rows(sql.NEWEST_AMONG, {**binds, "seqs": json.dumps(seqs)})
+            binds.update(before=seqs[-1], page=4 * binds["page"])
+        return [Match(seq, name, 0.0, {}, ()) for seq, name in found[:many]]
 
     def _hits(
         self, matches: Sequence[Match], rows: Mapping[int, hits.Learning], at: int, titles: bool = False
@@ -255,16 +262,16 @@ class Reader:
         from ledger import compare
 
         with self.snapshot():
-            return compare.near(self, self._stems, (title, problem, solution), project, limit)
+            return compare.near(self, self.stems, (title, problem, solution), project, limit)
 
     def conflicts(self, problem: str, solution: str, title: str, project: str) -> list[Conflict]:
         """Return current learnings of the project on the same subject whose solution has other values."""
         from ledger import compare
 
         with self.snapshot():
-            return compare.conflicts(self, self._stems, (title, problem, solution), project)
+            return compare.conflicts(self, self.stems, (title, problem, solution), project)
 
-    # -- one learning, and lists -----------------------------------------------------------------------------------------
+    # -- one learning, and lists ---------------------------------------------------------------------------------------
 
     def resolve(self, prefix: str, minimum: int = PREFIX_CHARS, project: str | None = None) -> str:
         """Return the only id that begins with `prefix`, with or without `lrn_`.
@@ -332,7 +339,7 @@ class Reader:
             found = self._newest(scope, state, limit + 1, before)
             rows = hits.learnings(self.rows, [match.seq for match in found[:limit]], scope.at)
         listed = sorted(rows.values(), key=lambda row: -int(row[0]))
-        return Listing([answer.Row(*row[1:3], *row[5:7], *row[8:11], row[0]) for row in listed], len(found) > limit)
+        return Listing([_listed(row) for row in listed], len(found) > limit)
 
     def status(self) -> dict[str, Any]:
         """Return what the ledger holds, counted; see `browse.status`."""
@@ -352,7 +359,7 @@ class Snapshot:
         if self._mine:
             self._connection.execute("BEGIN")
 
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+    def __exit__(self, *_: object) -> None:
         if self._mine and self._connection.in_transaction:
             self._connection.execute("ROLLBACK")
 
@@ -377,6 +384,12 @@ def _scope(
     )
 
 
+def _listed(learning: hits.Learning) -> Row:
+    """Return the row of a list for a row of `sql.LEARNINGS`."""
+    seq, name, title, _, _, category, project, _, state, trust, recorded_at, *_ = learning
+    return Row(name, title, category, project, state, trust, recorded_at, seq)
+
+
 def _bindable(text: str) -> str:
     """Return `text` with half surrogates replaced: SQLite cannot be given them, and no stored text holds any."""
     return text if text.isascii() else text.encode("utf-8", "replace").decode("utf-8")
@@ -399,9 +412,9 @@ def _final_order(found: Sequence[Match], rows: Mapping[int, hits.Learning], term
     for match in found:
         if match.seq in rows:
             title, problem, solution = rows[match.seq][2:5]
-            cost = rank.SPELLING_COST * query.spelled_otherwise(terms, f"{title} {problem} {solution}")
+            other = query.spelled_otherwise(terms, f"{title} {problem} {solution}")
+            score = rank.weighed(match.score, rows[match.seq][9], other)
             subject = query.subject(title)
-            score = match.score * (1.0 - cost)
             best[subject] = max(best.get(subject, score), score)
             scored.append((match, subject))
     shared = [match._replace(score=best[subject]) for match, subject in scored]

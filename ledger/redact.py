@@ -28,11 +28,15 @@ ROUNDS = 12
 """Passes before the rest of a text that keeps showing new secrets is replaced whole."""
 
 _MARK = re.compile(r"\[REDACTED:[a-z0-9-]+\]")
-_SPLITTERS = re.compile("[\u00ad\u200b-\u200f\u2060-\u2064\ufeff]+|[\"']\\s{0,8}[+.&]\\s{0,8}[\"']|\\\\\n\\s{0,8}|=\n")
+_SPLITTERS = re.compile("[\u00ad\u200b-\u200f\u2060-\u2064\ufeff]+|[\"']\\s{0,8}[+.&]\\s{0,8}[\"']|[\"']?\\s{0,4}\\\\\n\\s{0,8}[\"']?")
 _QUOTE = re.compile(r"\\{0,3}[\"'`]")
 _BARE = re.compile(rf"[^\s\"'`<>，。；、！？」』）]{{1,{LONGEST_VALUE}}}")
 _CUT = re.compile(r"[,;&|](?=[,;&|]|$|[\w.-]{1,40}=)|\\[nrt]|[)\]}]+[,;.]*$|\\$")
-_WORD = re.compile(r"(?:[A-Za-z][\w.-]{0,30}[:/](?=[^/\s]))?(?P<v>[!#-&(-;=?-_a-~\u00c0-\u024f]{5,128})")
+_WORD = re.compile(
+    r"(?:[A-Za-z][\w.-]{0,30}[:/](?=[^/\s]))?"
+    r"(?P<v>(?=[^\s\d!#$%*+@^]{0,60}[\d!#$%*+@^])[A-Za-z0-9!#$%*+@^_~\u00c0-\u024f][A-Za-z0-9!#$%*+./?@\[\]^_~\u00c0-\u024f-]{4,127}={0,2})"
+)
+_INSIDE = "/?&.%\\@-#~_"
 _STOP = re.compile(r"[\n。！？]|[.!?;](?=\s|$)")
 _JOINS = re.compile(r"[-_./:\\,@ ]+")
 _WORDY = re.compile(r"[A-Z]?[a-z]*\d{0,4}\Z|[A-Z]+\d{0,3}\Z|(?:[A-Z]?[a-z]{2,}){2,5}\Z")
@@ -43,6 +47,7 @@ _IS = re.compile(
     r"(?:[:=：→>]|\b(?:is|was|are|ist|lautet|es|est|è|é|e|jest|to|är|er|on|это|este|je|là|adalah)\s"
     r"|[是为為はが는은—]|\s(?:है|هو|هي|-)\s)[\s\"'`*]*\Z"
 )
+_GIBBERISH = re.compile(r"(?i)[bcdfghjklmnpqrstvwxz]{5}")
 _SYMBOL = re.compile(r"[!#$%^&*+=?~|@]")
 _LOWER = {upper: upper + 32 for upper in range(65, 91)}
 
@@ -76,7 +81,10 @@ class _Value(NamedTuple):
 class _Rule:
     """One rule; its patterns are compiled when one of its hints is first seen."""
 
-    __slots__ = ("_flags", "_pattern", "_source", "_value", "_value_source", "check", "hints", "kind", "order", "reach")
+    __slots__ = (
+        "_after", "_after_source", "_flags", "_pattern", "_source", "_value", "_value_source",
+        "check", "hints", "kind", "order", "reach",
+    )  # fmt: skip
 
     def __init__(self, order: int, row: dict[str, Any], source: str, flags: int) -> None:
         self.order = order
@@ -87,6 +95,8 @@ class _Rule:
         self._source = source
         self._flags = flags
         self._value_source: str | None = row.get("value")
+        self._after_source: str | None = row.get("after")
+        self._after: re.Pattern[str] | None = None
         self._pattern: re.Pattern[str] | None = None
         self._value: re.Pattern[str] | None = None
 
@@ -103,13 +113,22 @@ class _Rule:
         return self._value
 
 
+    def follows(self, text: str, place: int) -> bool:
+        """Say whether the line up to `place` is what the rule asks for, such as a command's name."""
+        if self._after_source is None:
+            return True
+        if self._after is None:
+            self._after = re.compile(self._after_source, self._flags)
+        return self._after.search(text[max(0, place - 200) : place]) is not None
+
+
 class _Rules(NamedTuple):
     """The rule file, arranged by where its hints are looked for."""
 
     version: int
     starts: tuple[tuple[str, _Rule], ...]
     shapes: tuple[_Rule, ...]
-    short: tuple[_Rule, ...]
+    short: tuple[tuple[str, tuple[_Rule, ...]], ...]
     contexts: tuple[tuple[str, tuple[_Rule, ...]], ...]
     foreign: tuple[tuple[str, tuple[_Rule, ...]], ...]
     commands: tuple[tuple[str, tuple[_Rule, ...]], ...]
@@ -167,16 +186,28 @@ def _replaced(text: str, spans: list[_Span]) -> tuple[str, list[_Span]]:
 
 
 def _scan(rules: _Rules, text: str) -> list[_Span]:
-    """Return what to replace: ordered, not overlapping, never part of a mark."""
-    spans = list(_search(rules, text))
-    if _SPLITTERS.search(text):
-        whole, places = _joined(text)
+    """Return what to replace: ordered, not overlapping, never part of a mark.
+
+    The words of a mark are no hints: marks are read as runs of U+0000.
+    """
+    bare = _MARK.sub(_inert, text) if "[REDACTED:" in text else text
+    spans = list(_search(rules, bare))
+    if _may_split(bare) and _SPLITTERS.search(bare):
+        whole, places = _joined(bare)
         spans += (
             span._replace(start=places[span.start], end=places[span.end - 1] + 1) for span in _search(rules, whole)
         )
     if not spans:
         return spans
     return list(_outside_marks(text, _merged(sorted(spans))))
+
+
+def _inert(mark: re.Match[str]) -> str:
+    return "\0" * len(mark[0])
+
+
+def _may_split(text: str) -> bool:
+    return not text.isascii() or "\\\n" in text or '"' in text or "'" in text
 
 
 def _joined(text: str) -> tuple[str, list[int]]:
@@ -228,14 +259,15 @@ def _search(rules: _Rules, text: str) -> Iterator[_Span]:
     if len(folded) != len(text):
         folded = text.translate(_LOWER)
     yield from _tokens(rules, text)
-    for rule in rules.short:
-        if any(hint in text for hint in rule.hints):
-            yield from _shaped(rules, rule, text)
+    for hint, ruled in rules.short:
+        if hint in text:
+            for rule in ruled:
+                yield from _shaped(rules, rule, text)
     yield from _named(rules, rules.contexts, text, folded)
     if not text.isascii():
         yield from _named(rules, rules.foreign, text, folded)
-    if " -" in text or "|" in text or "<<<" in text:
-        yield from _named(rules, rules.commands, text, folded)
+    if " -" in text or "|" in text:
+        yield from _named(rules, rules.commands, text, text)
 
 
 def _tokens(rules: _Rules, text: str) -> Iterator[_Span]:
@@ -295,7 +327,7 @@ def _after_name(rules: _Rules, rule: _Rule, hint: str, text: str, folded: str) -
             value = _Value(
                 text[start:end], folded[max(0, place - 28) : place], match[0], quoted, text[place:resume].isupper()
             )
-            if start < end and _is_secret(rules, rule, value, value.text):
+            if start < end and rule.follows(text, place) and _is_secret(rules, rule, value, value.text):
                 yield _Span(start, end, rule.order, rule.kind)
                 resume = end
         place = folded.find(hint, resume)
@@ -312,8 +344,10 @@ def _following(rules: _Rules, rule: _Rule, text: str, at: int, before: str) -> I
         group = "v" if "v" in rule.value.groupindex else 0
         start, end = match.span(group)
         if rule.value is _WORD:
+            if text[found.start() - 1] in _INSIDE:
+                continue
             end = start + len(text[start:end].rstrip(".,;:)]}"))
-        value = _Value(text[start:end], before, text[at : found.start()])
+        value = _Value(text[start:end], before, text[at:start])
         if _is_secret(rules, rule, value, value.text):
             yield _Span(start, end, rule.order, rule.kind)
 
@@ -345,12 +379,17 @@ def _is_secret(rules: _Rules, rule: _Rule, value: _Value, whole: str) -> bool:
     return hashlib.sha256(whole.encode("utf-8", "surrogatepass")).hexdigest() not in rules.published
 
 
-def _is_ignorable(rules: _Rules, text: str) -> bool:
-    """Say whether a value is a placeholder, a reference to a secret, or code that reads one."""
+def _is_placeholder(rules: _Rules, text: str) -> bool:
+    """Say whether a value only holds the place of a secret (`<token>`, `$VAR`, `your-key-here`, `****`)."""
     parts = _JOINS.split(text.lower().strip("[](){}<>"))
-    if all(part in rules.placeholders for part in parts if part) or len(set(text)) <= 1:
+    if len(set(text)) <= 1 or all(part in rules.placeholders for part in parts if part):
         return True
-    return any(rules.patterns[name].match(text) for name in ("placeholder", "reference", "code"))
+    return rules.patterns["placeholder"].match(text) is not None
+
+
+def _is_ignorable(rules: _Rules, text: str) -> bool:
+    """Say whether a value is a placeholder, names where a secret is kept, or is code that reads one."""
+    return _is_placeholder(rules, text) or any(rules.patterns[name].match(text) for name in ("reference", "code"))
 
 
 def _is_dense(text: str, shortest: int = 12) -> bool:
@@ -387,7 +426,7 @@ def _named_value(rules: _Rules, value: _Value) -> bool:
     """Judge `key = value`: what stands before the name says whether a digest is a credential."""
     text = value.text
     before = value.before.rstrip(" _-.\"'")
-    if before.endswith(rules.innocent) or _is_ignorable(rules, text):
+    if before.endswith(rules.innocent) or value.before.endswith((":", "/")) or _is_ignorable(rules, text):
         return False
     strong = before.endswith(rules.strong) or value.between.lower().startswith("secret")
     copula = not re.search("[:=>：＝→]", value.between)
@@ -399,9 +438,14 @@ def _named_value(rules: _Rules, value: _Value) -> bool:
 
 
 def _password(rules: _Rules, value: _Value) -> bool:
+    """Judge `password = value`; a bare word of letters is more often code than a password."""
     text = value.text
-    if len(text) < (4 if value.quoted else 5) or _is_ignorable(rules, text):
-        return value.loud and len(text) >= 6 and text.isalpha() and text.lower() not in rules.placeholders
+    if len(text) < (4 if value.quoted else 5) or _is_placeholder(rules, text):
+        return False
+    if text.isalpha():
+        return value.quoted or (value.loud and len(text) >= 6) or _GIBBERISH.search(text) is not None
+    if _is_ignorable(rules, text):
+        return False
     if value.quoted:
         return " " not in text or "phrase" in value.between.lower()
     if text.isdigit():
@@ -422,7 +466,7 @@ def _argument(rules: _Rules, value: _Value) -> bool:
     text = value.text
     if len(text) < 4 or text.startswith("-") or text.isdigit() or " " in text:
         return False
-    return not _is_ignorable(rules, text) or (value.quoted and text.isalpha() and text not in rules.placeholders)
+    return not _is_ignorable(rules, text) or (value.quoted and text.isalpha() and not _is_placeholder(rules, text))
 
 
 def _header(rules: _Rules, value: _Value) -> bool:
@@ -433,20 +477,16 @@ def _header(rules: _Rules, value: _Value) -> bool:
 
 
 def _cookie(rules: _Rules, value: _Value) -> bool:
-    name, _, text = value.text.partition("=")
+    name = re.split(r"[;,\s]", value.between)[-1]
     telling = re.search("(?i)sess|sid|auth|token|jwt|remember|login|csrf|xsrf", name)
-    return not _is_ignorable(rules, text) and _is_dense(text, 8 if telling else 20)
+    return not _is_ignorable(rules, value.text) and _is_dense(value.text, 8 if telling else 20)
 
 
 def _url(rules: _Rules, value: _Value) -> bool:
     user = re.search("//([^:]*):", value.between)
     if user and user[1] == value.text:
         return False
-    return len(value.text) >= 3 and (not _is_ignorable(rules, value.text) or _is_plain_password(rules, value.text))
-
-
-def _is_plain_password(rules: _Rules, text: str) -> bool:
-    return text.isalpha() and text.lower() not in rules.placeholders and not text.isupper()
+    return len(value.text) >= 3 and not _is_placeholder(rules, value.text)
 
 
 def _prose(rules: _Rules, value: _Value) -> bool:
@@ -454,19 +494,19 @@ def _prose(rules: _Rules, value: _Value) -> bool:
     text = value.text
     if len(text) < 6 or _is_ignorable(rules, text) or rules.patterns["lookalike"].match(text) or _is_hash(text):
         return False
-    if text.isascii() and all(map(_WORDY.match, _JOINS.split(text))) and not _IS.search(value.between):
-        return False
     digit = any(map(str.isdigit, text))
     letter = any(map(str.isalpha, text))
     if _IS.search(value.between):
         return letter and (digit or bool(re.search(r"\w[!#$%^&*+~]\w", text)))
+    if rules.patterns["wordlike"].match(text) or all(map(_WORDY.match, _JOINS.split(text))):
+        return False
     return letter and digit and (bool(re.search(r"[!#$%^&*+?~@]", text)) or _is_dense(text, 10))
 
 
 def _loose(rules: _Rules, value: _Value) -> bool:
     """Judge a word of a sentence about a token: only long random ones are secrets."""
     text = value.text
-    if len(text) < 20 or _is_hash(text) or _is_ignorable(rules, text) or rules.patterns["lookalike"].match(text):
+    if len(text) < 20 or value.before.rstrip(" _-").endswith(rules.innocent) or _is_hash(text) or _is_ignorable(rules, text) or rules.patterns["lookalike"].match(text):
         return False
     kinds = (str.islower, str.isupper, str.isdigit)
     return re.fullmatch(r"[\w+=~-]+", text) is not None and all(any(map(kind, text)) for kind in kinds)
@@ -525,7 +565,7 @@ def _arranged(data: dict[str, Any]) -> _Rules:
         version=data["version"],
         starts=tuple((start, rule) for rule in prefixes for start in rule.hints),
         shapes=tuple(rule for rule, short in shapes if not short),
-        short=tuple(rule for rule, short in shapes if short),
+        short=_by_hint([rule for rule, short in shapes if short]),
         contexts=tuple(row for row in contexts if row[0].isascii()),
         foreign=tuple(row for row in contexts if not row[0].isascii()),
         commands=_by_hint([shaped(row) for row in data["commands"]]),

@@ -90,7 +90,7 @@ def look_up(rows: Rows, stems: Stems, terms: tuple[str, ...]) -> Words:
     chosen = rank.plan(terms, counts, total)
     by_term: dict[str, dict[int, float]] = {}
     for term in chosen.kept:
-        found = dict(rows(sql.WORD_MATCHES, {"match": query.match((term,))}))
+        found: dict[int, float] = dict(rows(sql.WORD_MATCHES, {"match": query.match((term,))}))
         if found:
             by_term[term] = rank.rescaled(found, total)
             counts[term] = len(found)
@@ -101,7 +101,7 @@ def _counts(rows: Rows, stems: Stems, terms: tuple[str, ...]) -> dict[str, int]:
     """Return how many learnings hold each term when last counted; that of its rarest word for a name of several."""
     stemmed = stems.of(list(terms))
     words = json.dumps(sorted({stem for found in stemmed for stem in found}))
-    known = dict(rows(sql.WORD_COUNTS, {"words": words}))
+    known: dict[str, int] = dict(rows(sql.WORD_COUNTS, {"words": words}))
     counts: dict[str, int] = {}
     for term, found in zip(terms, stemmed, strict=True):
         if found and all(stem in known for stem in found):

@@ -18,7 +18,9 @@ HEAD = "SELECT seq, hash, recorded_at FROM event ORDER BY seq DESC LIMIT 1"
 HASH_AT = "SELECT hash FROM event WHERE seq = :seq"
 META = "SELECT ledger_id, format, dedup_key FROM meta"
 VERSION = "SELECT coalesce(max(version), 0) FROM event WHERE stream = :stream"
-STRAY_PAYLOADS = "SELECT p.seq FROM payload AS p LEFT JOIN event AS e ON e.seq = p.seq WHERE e.seq IS NULL ORDER BY p.seq"
+STRAY_PAYLOADS = (
+    "SELECT p.seq FROM payload AS p LEFT JOIN event AS e ON e.seq = p.seq WHERE e.seq IS NULL ORDER BY p.seq"
+)
 
 PROJECTION = "SELECT version, seq FROM projection"
 MARK = "UPDATE projection SET seq = ?"
@@ -59,6 +61,9 @@ REFRESH_COUNTS = (
 COUNTED = "SELECT learnings FROM word_total"
 INDEXED_ROWS = "SELECT count(*) FROM learning_fts_docsize"
 ERASE = "UPDATE payload SET body = NULL, salt = NULL, erased_by = :by WHERE seq = :seq AND body IS NOT NULL"
+SCHEMA_TEXT = """SELECT name, sql FROM main.sqlite_schema
+WHERE sql IS NOT NULL AND name NOT LIKE 'learning\\_fts\\_%' ESCAPE '\\' ORDER BY name"""
+FOREIGN_TRIGGERS = "SELECT name, tbl_name FROM main.sqlite_schema WHERE type = 'trigger' ORDER BY name"
 HAS_PROJECTION = "SELECT 1 FROM sqlite_schema WHERE name = 'projection'"
 
 LEARNING_COLUMNS = (
@@ -94,5 +99,15 @@ BATCH_UNDONE = """SELECT u.target_seq FROM undo AS u JOIN event AS e ON e.seq = 
 WHERE e.batch = ? AND u.to_seq IS NULL ORDER BY u.target_seq"""
 UNDONE_BY = "SELECT undo_seq FROM undo WHERE target_seq = ? AND to_seq IS NULL ORDER BY undo_seq LIMIT 1"
 EVENT_ID_SEQ = "SELECT seq FROM event WHERE event_id = ?"
-EVENTS_OF_COMMAND = """SELECT e.event_id, e.kind, e.stream, e.data, p.body, e.schema_version, e.batch
-FROM event AS e JOIN payload AS p ON p.seq = e.seq WHERE e.event_id IN (?, ?) ORDER BY e.seq"""
+EVENTS_OF_COMMAND = (
+    f"SELECT {COLUMNS} FROM event AS e JOIN payload AS p ON p.seq = e.seq WHERE e.event_id IN (?, ?) ORDER BY e.seq"
+)
+
+STANDING = "SELECT learning_id, locator_key, path FROM source WHERE to_seq IS NULL AND locator_key IS NOT NULL"
+AT_LOCATOR = """SELECT DISTINCT l.id FROM source AS s JOIN learning AS l ON l.id = s.learning_id
+WHERE s.locator_key = ? ORDER BY l.seq DESC"""
+ALL_SOURCES = """SELECT source_id, locator_key, event_seq, to_seq FROM source
+WHERE learning_id = ? ORDER BY source_id, from_seq"""
+BLOCKED = """SELECT json_extract(data, '$.blocked') FROM event
+WHERE kind = 'payload.erased' AND json_array_length(data, '$.blocked') > 0 ORDER BY seq"""
+CHECK_INDEX = "INSERT INTO learning_fts (learning_fts) VALUES ('integrity-check')"

@@ -22,21 +22,14 @@ from ledger import chain, sql_log
 from ledger.errors import BadInput, BadText, NotFound, SameIdOtherContent
 from ledger.fold import CREATING
 from ledger.model import Actor, Event, Head, NewEvent, schema_path
-from ledger.tables import EventRow, PayloadRow
+from ledger.results import Problem
+from ledger.tables import EventRow, PayloadRow, table_of
 
 Clock = Callable[[], int]
 """A source of time: microseconds since 1970, UTC."""
 
 CHUNK = 1_000
 """Events fetched at once when the log is read through; 1,000 of 2 KB are 2 MB."""
-
-
-class Problem(NamedTuple):
-    """Something `verify` found: a word for it, the seq it concerns (None for the file), and a sentence."""
-
-    code: str
-    seq: int | None
-    message: str
 
 
 class Moment(NamedTuple):
@@ -51,6 +44,9 @@ class Moment(NamedTuple):
 
 
 _BY_ID = text(sql_log.EVENTS_BY_ID).bindparams(bindparam("event_ids", expanding=True))
+
+ENVELOPE = tuple(column.name for column in table_of(EventRow).columns)
+"""Columns of the envelope, in the order of `Event`."""
 
 Decide = Callable[[Moment], Sequence[NewEvent]]
 
@@ -134,6 +130,18 @@ class Log:
     def _transaction(self, *, write: bool) -> AbstractContextManager[Connection]:
         raise NotImplementedError  # pragma: no cover - both subclasses say how
 
+    def append(self, decide: Decide) -> list[Event]:
+        """Append what `decide` returns in one durable transaction; answer the events as stored."""
+        raise NotImplementedError  # pragma: no cover - both subclasses say how
+
+    def find_problems(self) -> tuple[int, int, Head, list[Problem]]:
+        """Verify the whole log: events seen, payloads erased, head, problems."""
+        raise NotImplementedError  # pragma: no cover - both subclasses say how
+
+    def close(self) -> None:
+        """Let go of connections; what is stored stays."""
+        raise NotImplementedError  # pragma: no cover - both subclasses say how
+
     def head(self) -> Head:
         """Return the end of the log; seq 0 and the genesis hash when it is empty."""
         with self._transaction(write=False) as connection:
@@ -186,7 +194,7 @@ class Log:
         if not events:
             return [], False
         rows = [event._asdict() for event in events]
-        envelopes = [{key: row[key] for key in EventRow.__table__.columns.keys()} for row in rows]  # type: ignore[attr-defined]
+        envelopes = [{key: row[key] for key in ENVELOPE} for row in rows]
         moment.connection.execute(insert(EventRow), envelopes)
         payloads = [{key: row[key] for key in ("seq", "body", "salt", "erased_by")} for row in rows]
         moment.connection.execute(insert(PayloadRow), payloads)
@@ -230,7 +238,7 @@ def same_content(draft: NewEvent, event: Event) -> bool:
 
 def _event(row: Any) -> Event:
     """Return a row of the log as an event; PostgreSQL gives memory views for bytes."""
-    return Event(*(bytes(value) if isinstance(value, (memoryview, bytearray)) else value for value in row))
+    return Event._make(bytes(value) if isinstance(value, (memoryview, bytearray)) else value for value in row)
 
 
 def read_events(connection: Connection, after: int, limit: int = CHUNK) -> list[Event]:
@@ -257,8 +265,10 @@ def check_chain(events: Iterable[Event], ledger_id: str) -> tuple[int, int, Head
         if event.seq != expected:
             problems.append(Problem("gap", event.seq, f"event {expected} is missing before {event.seq}"))
             expected = event.seq
-        for fault in chain.faults(event, previous):
-            problems.append(Problem(fault, event.seq, f"event {event.seq}: its {fault} does not fit its content"))
+        problems += [
+            Problem(fault, event.seq, f"event {event.seq}: its {fault} does not fit its content")
+            for fault in chain.faults(event, previous)
+        ]
         if event.recorded_at < last_time:
             problems.append(Problem("time", event.seq, f"event {event.seq} is earlier than the one before it"))
         if event.body is None or event.salt is None:
@@ -273,8 +283,10 @@ def check_chain(events: Iterable[Event], ledger_id: str) -> tuple[int, int, Head
         if by is None or seq not in erasures.get(by, ()):
             problems.append(Problem("payload", seq, f"the payload of event {seq} is gone and no event erased it"))
     for by, targets in erasures.items():
-        for seq in sorted(targets - missing.keys()):
-            problems.append(Problem("not_erased", seq, f"event {by} erased the payload of {seq}, which is still there"))
+        problems += [
+            Problem("not_erased", seq, f"event {by} erased the payload of {seq}, which is still there")
+            for seq in sorted(targets - missing.keys())
+        ]
     problems.sort(key=lambda problem: problem.seq or 0)
     return expected, erased, Head(expected, previous), problems
 

@@ -34,7 +34,8 @@ from ledger.errors import (
 )
 from ledger.model import Actor, Event, Head, NewEvent, person
 from ledger.place import Anchor, WriteLock
-from ledger.store import CHUNK, Clock, Decide, Log, Moment, Problem, check_chain, now_us
+from ledger.results import Problem
+from ledger.store import CHUNK, Clock, Decide, Log, Moment, check_chain, now_us
 
 WAL_SAFE = (3, 51, 3)
 """First SQLite without the WAL-reset bug, which can lose committed transactions when two connections
@@ -42,6 +43,10 @@ checkpoint and write at once (3.7.0 to 3.51.2)."""
 
 WAL_BACKPORTS = ((3, 44, 6), (3, 50, 7))
 """Older lines that got the fix; every later patch of those lines has it too."""
+
+PRAGMAS = ("synchronous = FULL", "cache_spill = OFF", "recursive_triggers = ON")
+"""Of every writing connection: durable commits; no exclusive lock before the commit, or readers would wait for a
+whole rebuild; REPLACE fires the delete triggers too."""
 
 BUSY_MS = 5_000
 """Wait of a writer's statement for a reader's lock; writers queue at the lock file instead."""
@@ -103,15 +108,13 @@ class SqliteStore(Log):
         """Close the connection; the file and its sidecars stay as they are."""
         self._engine.dispose()
 
-    # -- opening ---------------------------------------------------------------------------------------------------------
+    # -- opening ----------
 
     def _connect(self) -> Engine:
-        # One connection, kept: StaticPool hands it to every transaction. The uri needs ? # % quoted by hand.
-        quoted = self.path.replace("%", "%25").replace("?", "%3f").replace("#", "%23")
-
+        # One connection, kept: StaticPool hands it to every transaction.
         def open_file() -> Any:
             return self._sqlite.connect(
-                f"file:{quoted}?mode=rw", uri=True, isolation_level=None, check_same_thread=False
+                f"file:{_quoted(self.path)}?mode=rw", uri=True, isolation_level=None, check_same_thread=False
             )
 
         engine = create_engine("sqlite+pysqlite://", creator=open_file, poolclass=StaticPool, module=self._sqlite)
@@ -120,7 +123,12 @@ class SqliteStore(Log):
         return engine
 
     def _prepare(self, connection: Any, record: Any) -> None:
-        for pragma in (f"busy_timeout = {BUSY_MS}", "synchronous = FULL", "cache_spill = OFF", "recursive_triggers = ON"):
+        for pragma in (
+            f"busy_timeout = {BUSY_MS}",
+            "synchronous = FULL",
+            "cache_spill = OFF",
+            "recursive_triggers = ON",
+        ):
             connection.execute(f"PRAGMA {pragma}").fetchall()
         connection.set_authorizer(self._authorize)
         self._identity = place.identity(self.path)
@@ -164,7 +172,8 @@ class SqliteStore(Log):
         with self._faults(), self._engine.connect() as connection:
             raw = _raw(connection)
             application, version, mode = (
-                raw.execute(f"PRAGMA {name}").fetchone()[0] for name in ("application_id", "user_version", "journal_mode")
+                raw.execute(f"PRAGMA {name}").fetchone()[0]
+                for name in ("application_id", "user_version", "journal_mode")
             )
             connection.rollback()
             if application != tables.APPLICATION_ID:
@@ -184,7 +193,7 @@ class SqliteStore(Log):
                 raise NotALedger(f"{self.path} has no meta row; nothing was written", "restore a backup")
             self.ledger_id, self.dedup_key = row[0], bytes(row[2])
 
-    # -- transactions ----------------------------------------------------------------------------------------------------
+    # -- transactions ----------
 
     @contextmanager
     def _faults(self) -> Iterator[None]:
@@ -205,8 +214,8 @@ class SqliteStore(Log):
         """One transaction on the one connection; a writing one takes SQLite's write lock at once."""
         if os.getpid() != self._pid:
             raise FileFault("a ledger was used across a fork; nothing was written", "open it in the new process")
-        with self._faults(), self._threads, self._engine.connect() as connection:
-            connection = connection.execution_options(ledger_write=write)
+        with self._faults(), self._threads, self._engine.connect() as opened:
+            connection = opened.execution_options(ledger_write=write)
             with connection.begin():
                 yield connection
 
@@ -283,13 +292,11 @@ class SqliteStore(Log):
             ):
                 raise Refused("the log is not behind its anchor; nothing was written", "there is nothing to accept")
             data = {"anchor_seq": max(anchor.seq, 1), "anchor_hash": anchor.hash}
-            return self._append(
-                moment, last_time, lambda _: [NewEvent("head.accepted", "ledger", data, {}, event_id)]
-            )
+            return self._append(moment, last_time, lambda _: [NewEvent("head.accepted", "ledger", data, {}, event_id)])
 
         return self._write(act, accept=True)
 
-    # -- projections -----------------------------------------------------------------------------------------------------
+    # -- projections ----------
 
     def _refresh(self, moment: Moment) -> None:
         """Rebuild first when another version made the projections, or they are not at the head."""
@@ -335,7 +342,12 @@ class SqliteStore(Log):
             old = project.counts_are_old(_raw(connection))
         if old:
             try:
-                with self._faults(), self._threads, WriteLock(self.path, 0.0), self._transaction(write=True) as connection:
+                with (
+                    self._faults(),
+                    self._threads,
+                    WriteLock(self.path, 0.0),
+                    self._transaction(write=True) as connection,
+                ):
                     project.refresh_counts(_raw(connection))
             except Locked:
                 return
@@ -349,6 +361,31 @@ class SqliteStore(Log):
             if len(rows) < CHUNK:
                 return
             after = rows[-1][0]
+
+    def reading(self) -> sqlite3.Connection:
+        """Return a fresh connection that leaves the file alone and may hold temporary tables; the caller closes it."""
+        with self._faults():
+            self.head()  # whatever a killed writer left is rolled back by now, so that read-only can open it
+            uri = f"file:{_quoted(self.path)}?mode=ro"
+            raw: sqlite3.Connection = self._sqlite.connect(uri, uri=True, isolation_level=None)
+            raw.execute(f"PRAGMA busy_timeout = {BUSY_MS}").fetchall()
+            return raw
+
+    def index_is_whole(self) -> bool:
+        """Tell whether the words index fits its content; nothing stays written."""
+        with (
+            self._faults(),
+            self._threads,
+            WriteLock(self.path, self._wait_s),
+            self._transaction(write=True) as connection,
+        ):
+            try:
+                _raw(connection).execute(sql_log.CHECK_INDEX)
+            except self._sqlite.DatabaseError as error:
+                if not str(getattr(error, "sqlite_errorname", "")).startswith("SQLITE_CORRUPT"):
+                    raise
+                return False
+            return True
 
     def connection(self) -> sqlite3.Connection:
         """Return the driver's connection, for reading between appends."""
@@ -364,7 +401,9 @@ class SqliteStore(Log):
         if message:
             problems.append(Problem("rolled_back", anchor.seq if anchor else None, message))
         elif anchor is None and events:
-            self.remarks.append("there is no anchor beside the file, so a lost tail would not show; the next write makes one")
+            self.remarks.append(
+                "there is no anchor beside the file, so a lost tail would not show; the next write makes one"
+            )
         return events, erased, head, problems
 
 
@@ -377,6 +416,11 @@ _DROPS = frozenset(
         sqlite3.SQLITE_DROP_VTABLE,
     )
 )
+
+
+def _quoted(path: str) -> str:
+    """Return a path as part of a `file:` address."""
+    return path.replace("%", "%25").replace("?", "%3f").replace("#", "%23")
 
 
 def _begin(connection: Connection) -> None:
@@ -418,9 +462,7 @@ def create_log(raw: sqlite3.Connection) -> None:
     raw.execute("INSERT INTO alembic_version (version_num) VALUES (?)", (tables.SCHEMA_REVISION,))
 
 
-def behind(
-    anchor: Anchor | None, head: Head, ledger_id: str, hash_at: Callable[[int], bytes | None]
-) -> str:
+def behind(anchor: Anchor | None, head: Head, ledger_id: str, hash_at: Callable[[int], bytes | None]) -> str:
     """Return a sentence when a log is behind its anchor or has another past, '' when it is not.
 
     The caller read the anchor before the head; a log ahead of its anchor is normal.

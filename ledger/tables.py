@@ -7,7 +7,18 @@ Views stand here because they are part of the schema a person meets in a SQL
 shell; SELECT statements of the product stand in `sql.py`.
 """
 
-from sqlalchemy import BigInteger, CheckConstraint, Column, Index, Integer, LargeBinary, Text, UniqueConstraint, text
+from sqlalchemy import (
+    BigInteger,
+    CheckConstraint,
+    Column,
+    Index,
+    Integer,
+    LargeBinary,
+    Table,
+    Text,
+    UniqueConstraint,
+    text,
+)
 from sqlmodel import Field, SQLModel
 
 from ledger.model import ACTOR_KINDS, CATEGORIES, CHANNELS, CONFIDENCES, STATES
@@ -25,10 +36,10 @@ SCHEMA_REVISION = "0001_log"
 """Name of the newest Alembic revision, for `alembic_version`."""
 
 
-ALEMBIC_VERSION = """CREATE TABLE alembic_version (
-\tversion_num VARCHAR(32) NOT NULL, 
-\tCONSTRAINT alembic_version_pkc PRIMARY KEY (version_num)
-)"""
+ALEMBIC_VERSION = (
+    "CREATE TABLE alembic_version (\n\tversion_num VARCHAR(32) NOT NULL, "
+    "\n\tCONSTRAINT alembic_version_pkc PRIMARY KEY (version_num)\n)"
+)
 """The migration tool's own table, so that a new file needs no import of it (0.5 s)."""
 
 TEXTS = ("title", "problem", "solution", "project", "tags")
@@ -267,8 +278,19 @@ class ProjectionRow(SQLModel, table=True):
     seq: int = Field(sa_type=BIG)
 
 
-LOG_ROWS = (EventRow, PayloadRow, MetaRow)
-PROJECTION_ROWS = (
+def table_of(row: type[SQLModel]) -> Table:
+    """Return the table of a class; SQLModel gives it no type."""
+    table: Table = row.__table__  # type: ignore[attr-defined]
+    return table
+
+
+def name_of(row: type[SQLModel]) -> str:
+    """Return the name of a class's table."""
+    return str(table_of(row).name)
+
+
+LOG_ROWS: tuple[type[SQLModel], ...] = (EventRow, PayloadRow, MetaRow)
+PROJECTION_ROWS: tuple[type[SQLModel], ...] = (
     LearningRow,
     LearningStateRow,
     LinkRow,
@@ -280,7 +302,7 @@ PROJECTION_ROWS = (
 )
 
 
-# -- triggers -----------------------------------------------------------------------------------------------------------
+# -- triggers ----------
 
 _SAYS = "learnings are append-only: "
 
@@ -294,7 +316,8 @@ def _refuse(table: str, act: str, when: str, message: str) -> str:
     )
 
 
-_ERASED = """NEW.seq = OLD.seq AND NEW.body IS NULL AND NEW.salt IS NULL AND OLD.erased_by IS NULL AND OLD.body IS NOT NULL
+_ERASED = """NEW.seq = OLD.seq AND NEW.body IS NULL AND NEW.salt IS NULL
+    AND OLD.erased_by IS NULL AND OLD.body IS NOT NULL
     AND EXISTS (SELECT 1 FROM event, json_each(event.data, '$.targets') AS target
                 WHERE event.seq = NEW.erased_by AND event.kind = 'payload.erased' AND target.value = OLD.seq)"""
 
@@ -356,13 +379,15 @@ FTS_PLACES = "CREATE VIRTUAL TABLE learning_places USING fts5vocab('learning_fts
 
 WORD_COUNTS = (
     "CREATE TABLE word_count (word TEXT NOT NULL PRIMARY KEY, learnings INTEGER NOT NULL) STRICT, WITHOUT ROWID",
-    "CREATE TABLE word_total (one INTEGER NOT NULL PRIMARY KEY CHECK (one = 1), learnings INTEGER NOT NULL,"
-    " seq INTEGER NOT NULL) STRICT",
+    (
+        "CREATE TABLE word_total (one INTEGER NOT NULL PRIMARY KEY CHECK (one = 1), learnings INTEGER NOT NULL,"
+        " seq INTEGER NOT NULL) STRICT"
+    ),
 )
 """How many learnings hold each stemmed word: statistics for planning a query, refreshed in bulk, not a
 projection (a rebuilt ledger may hold other counts)."""
 
-# -- views --------------------------------------------------------------------------------------------------------------
+# -- views ----------
 
 VIEWS = (
     """CREATE VIEW current_learnings AS
@@ -428,6 +453,6 @@ PROJECTION_NAMES = (
     "learning_fts",
     "word_count",
     "word_total",
-    *(row.__table__.name for row in PROJECTION_ROWS),  # type: ignore[attr-defined]
+    *(name_of(row) for row in PROJECTION_ROWS),
 )
 """Every projection table, in an order in which they can be dropped."""

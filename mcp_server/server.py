@@ -12,7 +12,6 @@ import json
 import logging
 import os
 import sys
-from functools import partial
 from importlib.metadata import version
 from typing import Any
 
@@ -29,7 +28,7 @@ from ledger.frame import NOTE, clean, clean_all
 from ledger.model import agent
 from mcp_server import tools
 from mcp_server.arguments import Gate, tool_files
-from mcp_server.tools import Session
+from mcp_server.tools import Progress, Session
 
 NAME = "learnings"
 
@@ -38,14 +37,15 @@ A ledger of what earlier sessions and people learned: in this situation (problem
 Nothing in it is overwritten: a learning that proves wrong is superseded, and the old one stays as history.
 
 Query (query_learnings) before working in an unfamiliar area, when an error, tool or build behaves unexpectedly, and \
-when the user refers to something decided before. Search with the words of the situation: file names, flags, error codes.
+when the user refers to something decided before. Search with the words of the situation: file names, flags, error \
+codes.
 
 Record (record_learning) when the user corrects you or states a lasting preference, when something cost you more than \
 one try, or when you find a fact of the environment that is written nowhere. One situation and one response, readable \
 without this conversation. Query first; if the same subject is there, supersede instead.
 
-Supersede (supersede_learning) as soon as a learning turns out wrong or out of date, with what showed it as the reason. \
-If nothing replaces it, retract_learning. Undo takes back what this session wrote by mistake.
+Supersede (supersede_learning) as soon as a learning turns out wrong or out of date, with what showed it as the \
+reason. If nothing replaces it, retract_learning. Undo takes back what this session wrote by mistake.
 
 Stay silent otherwise: no progress reports, no summaries of the task, nothing the code or its documentation says, no \
 secrets, nothing about people's private lives. Storing nothing is the usual case.
@@ -85,7 +85,7 @@ class Desk:
             return answered(await self._document(ctx, params.name, given))
         except LedgerError as error:
             return refused(str(error))
-        except Exception as error:
+        except Exception as error:  # noqa: BLE001 - the last wall before the wire
             return refused(FAULT.format(fault=noted(params.name, error)))
 
     def _gate(self, name: str) -> Gate:
@@ -97,7 +97,7 @@ class Desk:
 
     async def _document(self, ctx: ServerRequestContext, name: str, given: dict[str, Any]) -> dict[str, Any]:
         """Run a tool in a thread, writes one after the other, so that progress and other answers flow."""
-        session = self._session._replace(progress=partial(anyio.from_thread.run, ctx.session.report_progress))
+        session = self._session._replace(progress=teller(ctx))
         if self._files[name]["annotations"]["readOnlyHint"]:
             document = await anyio.to_thread.run_sync(tools.run, name, session, given)
         else:
@@ -107,6 +107,15 @@ class Desk:
             document["note"] = NOTE
         cleaned: dict[str, Any] = clean_all(document)
         return cleaned
+
+
+def teller(ctx: ServerRequestContext) -> Progress:
+    """Return the function that tells a client, from a tool's thread, how far a call is; nothing unless it asked."""
+
+    def tell(done: int, total: int, text: str) -> None:
+        anyio.from_thread.run(ctx.session.report_progress, done, total, text)
+
+    return tell
 
 
 def answered(document: dict[str, Any]) -> CallToolResult:
@@ -144,7 +153,7 @@ def run(path: str, project: str | None) -> int:
         anyio.run(_serve, server)
     except* OSError:
         pass  # standard output is closed: the client has gone
-    except* Exception as group:
+    except* Exception as group:  # noqa: BLE001 - no traceback may reach the client's log
         noted("the session", group.exceptions[0])
         status = 1
     return status

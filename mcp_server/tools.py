@@ -30,7 +30,7 @@ ALWAYS = 12
 
 
 class Session(NamedTuple):
-    """One server process: the ledger's path, the project it works in (None: unknown), who acts; whom progress is told."""
+    """One server process: the ledger's path, the project it works in, if any, who acts, whom progress is told."""
 
     path: str
     project: str | None
@@ -166,13 +166,17 @@ def undo(session: Session, given: dict[str, Any]) -> dict[str, Any]:
         return dict(plain(ledger.undo(given["seq"], given.get("reason"))))
 
 
-def import_learnings(session: Session, given: dict[str, Any], progress: Progress) -> dict[str, Any]:
+def import_learnings(session: Session, given: dict[str, Any]) -> dict[str, Any]:
     raise NotImplementedError
 
 
 def _said(hit: dict[str, Any]) -> dict[str, Any]:
     """Return a hit without the optional fields that say nothing: they would cost the model 60 tokens each hit."""
-    return {key: value for at, (key, value) in enumerate(hit.items()) if at < ALWAYS or value not in (None, False, [], "sure")}
+    return {
+        key: value
+        for at, (key, value) in enumerate(hit.items())
+        if at < ALWAYS or value not in (None, False, [], "sure")
+    }
 
 
 def _seq(reader: Reader, as_of: int | str | None) -> int | None:
@@ -196,7 +200,9 @@ def _whole(session: Session, reader: Reader, asked: str) -> str:
     except AmbiguousId:
         raise
     except NotFound:
-        raise NotFound(f"no learning {asked} is within reach; nothing was done", "take ids from query_learnings") from None
+        raise NotFound(
+            f"no learning {asked} is within reach; nothing was done", "take ids from query_learnings"
+        ) from None
 
 
 def run(name: str, session: Session, given: dict[str, Any]) -> dict[str, Any]:

@@ -33,7 +33,9 @@ class Talk:
         self.client = client
         self._portal = portal
 
-    def call(self, name: str, arguments: dict[str, Any], progress: list[tuple[float, Any, Any]] | None = None) -> CallToolResult:
+    def call(
+        self, name: str, arguments: dict[str, Any], progress: list[tuple[float, Any, Any]] | None = None
+    ) -> CallToolResult:
         """Call a tool and return the result as the client got it."""
 
         async def told(done: float, total: float | None, text: str | None) -> None:
@@ -49,7 +51,7 @@ class Talk:
         return self._portal.call(ask)
 
     def document(self, name: str, **arguments: Any) -> dict[str, Any]:
-        """Call a tool that must succeed and return its document; the client has checked it against the output schema."""
+        """Call a tool that must succeed and return its document; the client checks it against the output schema."""
         answer = self.call(name, arguments)
         assert not answer.is_error, said(answer)
         document = answer.structured_content

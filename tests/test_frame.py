@@ -1,13 +1,12 @@
 """What is shown is data: `frame.clean` against invisible, obeyed and fetched text."""
 
-import json
 import time
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ledger.frame import NOTE, clean, clean_all
+from ledger.frame import clean, clean_all
 
 HOSTILE = {
     "colour": ("a\x1b[31mred\x1b[0m", "ared"),
@@ -41,7 +40,9 @@ HARMLESS = [
     "plain ASCII, with\ttabs and\nlines",
     "Größe naïve 日本語 عربى हिन्दी ไทย",
     "क\u200dष and می\u200cخواهم",
-    "👩\u200d👩\u200d👧 ❤\ufe0f\u200d🔥 1\ufe0f\u20e3 🏴" + "".join(chr(0xE0000 + ord(c)) for c in "gbeng") + "\U000e007f",
+    "👩\u200d👩\u200d👧 ❤\ufe0f\u200d🔥 1\ufe0f\u20e3 🏴"
+    + "".join(chr(0xE0000 + ord(c)) for c in "gbeng")
+    + "\U000e007f",
     "let v = vec![1, 2, 3]; assert![v.len() == 3]",
     "use <img loading=lazy> for pictures below the fold",
     "handlers[name](event) and [docs](https://docs.example/page)",
@@ -63,10 +64,11 @@ def test_letters_emoji_and_code_come_back_as_they_are(text: str) -> None:
     assert clean(text) == text
 
 
-PIECES = ["![", "](", "]", ")", "a", "é", "👩", "\u200d", "\ufe0f", "\u200b", "\x1b", "\x1b[", "m", "\U000e0061", "\U000e007f"]
+PIECES = ["![", "](", "]", ")", "a", "é", "👩", "<img ", "//", ">", "\r", "1", "m", "\x1b", "\x1b["]
+PIECES += ["\u200d", "\ufe0f", "\u200b", "\U0001f3f4", "\U000e0061", "\U000e007f"]
 
 
-@given(st.one_of(st.text(), st.lists(st.sampled_from([*PIECES, "\U0001f3f4", "<img ", "//", ">", "\r", "1"])).map("".join)))
+@given(st.one_of(st.text(), st.lists(st.sampled_from(PIECES)).map("".join)))
 @settings(max_examples=500, deadline=None)
 def test_cleaning_twice_changes_nothing_more(text: str) -> None:
     """Nothing that was taken out can leave something behind that had to go too; the result can be encoded."""
@@ -94,4 +96,3 @@ def test_a_whole_document_is_cleaned_keys_included() -> None:
     cleaned = clean_all(document)
 
     assert cleaned == {"by_project": {"demo": 3}, "hits": [{"tags": ["ab"], "score": 1.5, "cut": None}]}
-    assert NOTE not in json.dumps(cleaned)

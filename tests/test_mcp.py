@@ -28,7 +28,20 @@ DEFERRED = {
     "import_learnings",
     "ledger_status",
 }
-HIT = "id title problem solution category project tags state trust recorded_at supersedes score".split()
+HIT = [
+    "id",
+    "title",
+    "problem",
+    "solution",
+    "category",
+    "project",
+    "tags",
+    "state",
+    "trust",
+    "recorded_at",
+    "supersedes",
+    "score",
+]
 
 
 @pytest.fixture(scope="module", params=GENERATIONS)
@@ -52,7 +65,7 @@ def by_person(file: Path, problem: str, solution: str) -> str:
         return ledger.record(Draft(problem, solution, project="demo")).id
 
 
-# -- what is offered -------------------------------------------------------------------------------------------------------
+# -- what is offered --------------------------------------------------------------------------------------------------
 
 
 def test_both_generations_are_spoken(talk: Talk) -> None:
@@ -110,7 +123,7 @@ def test_reading_and_writing_tools_say_so() -> None:
 
 
 def test_descriptions_and_instructions_are_static(talk: Talk) -> None:
-    """They speak to the model with more weight than any answer, so no stored text may enter them and a change shows here."""
+    """They weigh more with the model than any answer: no stored text enters them, and a change shows here."""
     listed = sorted((tool["name"], tool["title"], tool["description"]) for tool in talk.tools())
 
     assert talk.client.instructions == INSTRUCTIONS
@@ -119,7 +132,7 @@ def test_descriptions_and_instructions_are_static(talk: Talk) -> None:
     assert digest[:16] == "DIGEST"
 
 
-# -- the round trip --------------------------------------------------------------------------------------------------------
+# -- the round trip ---------------------------------------------------------------------------------------------------
 
 
 def test_a_learning_is_recorded_found_superseded_and_restored(talk: Talk) -> None:
@@ -154,7 +167,7 @@ def test_a_learning_is_recorded_found_superseded_and_restored(talk: Talk) -> Non
     got = talk.document("get_learnings", ids=[old["id"]])
     assert got["missing"] == []
     assert got["learnings"][0]["state"] == "superseded"
-    assert [link["id"] if isinstance(link, dict) else link for link in got["learnings"][0]["superseded_by"]] == [new["id"]]
+    assert got["learnings"][0]["superseded_by"] == [new["id"]]
     events = talk.document("learning_history", id=old["id"])["events"]
     assert [event["kind"] for event in events] == ["learning.recorded", "learning.superseded"]
     assert {(event["actor_kind"], event["channel"], event["trust"]) for event in events} == {("agent", "mcp", 3)}
@@ -181,9 +194,13 @@ def test_a_retracted_learning_is_no_longer_served(talk: Talk) -> None:
 
 def test_near_and_conflicting_learnings_are_named(talk: Talk) -> None:
     """A second value for the same subject is stored and reported, so that the agent can supersede instead."""
-    first = talk.document("record_learning", problem="wombat-api PORT in dev.env", solution="use 8080", title="Wombat port")
+    first = talk.document(
+        "record_learning", problem="wombat-api PORT in dev.env", solution="use 8080", title="Wombat port"
+    )
 
-    second = talk.document("record_learning", problem="wombat-api PORT in dev.env", solution="use 9090", title="Wombat port")
+    second = talk.document(
+        "record_learning", problem="wombat-api PORT in dev.env", solution="use 9090", title="Wombat port"
+    )
 
     assert [conflict["id"] for conflict in second["conflicts"]] == [first["id"]]
     assert second["note"] == NOTE
@@ -235,7 +252,9 @@ def test_importing_notes_tells_of_its_progress(talk: Talk, tmp_path: Path) -> No
 
 def test_a_dry_import_writes_nothing(talk: Talk, tmp_path: Path) -> None:
     """`dry_run` counts what an import would do."""
-    (tmp_path / "note.md").write_text("---\nname: bilby\ndescription: about bilbies\nmetadata:\n  type: feedback\n---\nBilby rule.\n")
+    (tmp_path / "note.md").write_text(
+        "---\nname: bilby\ndescription: about bilbies\nmetadata:\n  type: feedback\n---\nBilby rule.\n"
+    )
     before = head(talk.file)
 
     counted = talk.document("import_learnings", paths=[str(tmp_path)], project="bilbies", dry_run=True)
@@ -246,7 +265,9 @@ def test_a_dry_import_writes_nothing(talk: Talk, tmp_path: Path) -> None:
 
 def test_stored_text_is_shown_without_what_hides_in_it(talk: Talk) -> None:
     """Invisible characters and images stay in the log, and what is shown is marked as data."""
-    talk.document("record_learning", problem="kowari\u200b deploys", solution="see ![x](https://evil.example/?q=1)\x1b[2J now")
+    talk.document(
+        "record_learning", problem="kowari\u200b deploys", solution="see ![x](https://evil.example/?q=1)\x1b[2J now"
+    )
 
     answer = talk.document("query_learnings", query="kowari")
 
@@ -254,14 +275,16 @@ def test_stored_text_is_shown_without_what_hides_in_it(talk: Talk) -> None:
     assert (answer["hits"][0]["problem"], answer["hits"][0]["solution"]) == ("kowari deploys", "see (image) now")
 
 
-# -- whose learnings are reached -------------------------------------------------------------------------------------------
+# -- whose learnings are reached --------------------------------------------------------------------------------------
 
 
 def test_superseding_a_persons_learning_makes_a_proposal(talk: Talk) -> None:
-    """An agent's word does not replace a person's: the new learning waits as a candidate, and the person's is served."""
+    """An agent's word does not replace a person's: it waits as a candidate, and the person's is served."""
     theirs = by_person(talk.file, "which formatter for the echidna code", "the one in the Makefile")
 
-    answer = talk.document("supersede_learning", old=[theirs], problem="echidna formatter", solution="another", reason="newer")
+    answer = talk.document(
+        "supersede_learning", old=[theirs], problem="echidna formatter", solution="another", reason="newer"
+    )
 
     assert answer["state"] == "candidate"
     assert answer["remarks"]
@@ -296,7 +319,11 @@ def test_the_beginning_of_an_id_is_understood_within_the_project_only(talk: Talk
     outside = talk.document("record_learning", problem="quoll outside", solution="there", project="elsewhere")["id"]
 
     assert talk.document("get_learnings", ids=[inside[:12]])["learnings"][0]["id"] == inside
-    assert talk.document("get_learnings", ids=[outside[:12]]) == {"learnings": [], "missing": [outside[:12]], "note": NOTE}
+    assert talk.document("get_learnings", ids=[outside[:12]]) == {
+        "learnings": [],
+        "missing": [outside[:12]],
+        "note": NOTE,
+    }
     known = talk.refusal("supersede_learning", old=outside[:12], problem="p", solution="s", reason="r")
     unknown = talk.refusal("supersede_learning", old="lrn_zzzzzzzz", problem="p", solution="s", reason="r")
     assert known.replace(outside[:12], "ID") == unknown.replace("lrn_zzzzzzzz", "ID")
@@ -320,13 +347,15 @@ def test_the_project_is_that_of_the_working_folder(tmp_path: Path) -> None:
     home.mkdir(parents=True)
     (tmp_path / "checkout" / ".git").mkdir()
     (tmp_path / "checkout" / ".git" / "HEAD").write_text("ref: refs/heads/main\n")
-    (tmp_path / "checkout" / ".git" / "config").write_text('[remote "origin"]\n\turl = https://git.example/team/thylacine.git\n')
+    (tmp_path / "checkout" / ".git" / "config").write_text(
+        '[remote "origin"]\n\turl = https://git.example/team/thylacine.git\n'
+    )
 
     with talking(tmp_path / "ledger.db", "auto", cwd=home) as session:
         assert session.document("record_learning", problem="where", solution="here")["project"] == "team/thylacine"
 
 
-# -- bad input -------------------------------------------------------------------------------------------------------------
+# -- bad input --------------------------------------------------------------------------------------------------------
 
 CANARY = "canary" + "-7f3a9c"
 
@@ -344,7 +373,16 @@ GOOD: dict[str, dict[str, Any]] = {
 }
 
 RESERVED = ["actor", "actor_id", "channel", "trust", "state", "recorded_at", "created_at", "observed_at", "event_id"]
-RESERVED += ["superseded_by", "include_quarantined", "include_retracted", "cascade", "batch", "session", "file", "__class__"]
+RESERVED += [
+    "superseded_by",
+    "include_quarantined",
+    "include_retracted",
+    "cascade",
+    "batch",
+    "session",
+    "file",
+    "__class__",
+]
 
 WRONG: list[tuple[str, dict[str, Any], str]] = [
     ("query_learnings", {"query": 5}, "query must be a text"),
@@ -390,7 +428,9 @@ def test_no_tool_takes_an_argument_it_does_not_name(talk: Talk) -> None:
 
 
 @pytest.mark.parametrize(("name", "arguments", "words"), WRONG)
-def test_wrong_arguments_are_named_without_their_values(talk: Talk, name: str, arguments: dict[str, Any], words: str) -> None:
+def test_wrong_arguments_are_named_without_their_values(
+    talk: Talk, name: str, arguments: dict[str, Any], words: str
+) -> None:
     """The sentence says which argument and what it may be; a secret in a wrong place does not come back."""
     before = head(talk.file)
 
@@ -437,7 +477,9 @@ UNDOABLE = [
 
 
 @pytest.mark.parametrize(("name", "arguments", "words"), UNDOABLE)
-def test_what_the_ledger_refuses_comes_back_as_a_sentence(talk: Talk, name: str, arguments: dict[str, Any], words: str) -> None:
+def test_what_the_ledger_refuses_comes_back_as_a_sentence(
+    talk: Talk, name: str, arguments: dict[str, Any], words: str
+) -> None:
     """Errors are results: one line, without a traceback, and nothing was written."""
     before = head(talk.file)
 

@@ -95,7 +95,7 @@ def test_a_fault_is_found_again_by_its_id(tmp_path: Path) -> None:
 
 
 def test_lines_that_are_no_requests_cost_nothing(tmp_path: Path) -> None:
-    """Broken JSON, wrong shapes and unknown methods are answered or dropped, repeat nothing, and the next call works."""
+    """Broken JSON, wrong shapes and unknown methods are answered or dropped, repeat nothing, and cost no later call."""
     with lines(tmp_path / "ledger.db") as server:
         server.send(f'{{"jsonrpc": "2.0", "id": 7, "method": "tools/call", "params": {{"{CANARY}": '.encode())
         server.send(f'["{CANARY}"]'.encode())
@@ -113,13 +113,17 @@ def test_lines_that_are_no_requests_cost_nothing(tmp_path: Path) -> None:
 
 
 def test_before_the_first_write_reads_are_empty_and_make_no_file(tmp_path: Path) -> None:
-    """An agent may ask before anything was recorded: that is an answer with a remark, and nothing appears on the disk."""
+    """An agent may ask before anything was recorded: the answer has a remark, and nothing appears on the disk."""
     file = tmp_path / "ledger.db"
     with talking(file, "auto") as session:
         empty = session.document("query_learnings", query="anything")
         listed = session.document("list_learnings")
         status = session.document("ledger_status")
-        refusals = [session.refusal(name, **arguments) for name, arguments in CALLS if "reason" in arguments or "seq" in arguments]
+        refusals = [
+            session.refusal(name, **arguments)
+            for name, arguments in CALLS
+            if "reason" in arguments or "seq" in arguments
+        ]
 
     assert (empty["hits"], listed["rows"], status["events"]) == ([], [], 0)
     assert all("no ledger yet" in answer["remarks"][0] for answer in (empty, listed, status))
@@ -127,7 +131,7 @@ def test_before_the_first_write_reads_are_empty_and_make_no_file(tmp_path: Path)
     assert list(tmp_path.iterdir()) == []
 
 
-# -- the end ---------------------------------------------------------------------------------------------------------------
+# -- the end ----------------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
@@ -163,7 +167,9 @@ def test_a_signal_while_it_still_starts_ends_it_too(tmp_path: Path) -> None:
         f"sys.exit(serve({str(tmp_path / 'ledger.db')!r}) or 5)\n"
     )
 
-    ended = subprocess.run([sys.executable, "-c", code], stdin=subprocess.DEVNULL, capture_output=True, timeout=30)
+    ended = subprocess.run(
+        [sys.executable, "-c", code], stdin=subprocess.DEVNULL, capture_output=True, timeout=30, check=False
+    )
 
     assert (ended.returncode, ended.stderr) == (0, b"")
 
@@ -194,13 +200,15 @@ def test_a_client_that_no_longer_reads_ends_it_quietly(tmp_path: Path) -> None:
 @pytest.mark.parametrize("arguments", [[], ["--file"], ["--nothing", "x"], ["--file", "a", "--port", "1"]])
 def test_unknown_options_are_answered_with_the_usage(arguments: list[str]) -> None:
     """One line on standard error and status 2, before anything is loaded."""
-    ended = subprocess.run([sys.executable, "-m", "mcp_server", *arguments], capture_output=True, timeout=30)
+    ended = subprocess.run(
+        [sys.executable, "-m", "mcp_server", *arguments], capture_output=True, timeout=30, check=False
+    )
 
     assert (ended.returncode, ended.stdout) == (2, b"")
     assert ended.stderr.startswith(b"usage: ")
 
 
-# -- what is loaded when ---------------------------------------------------------------------------------------------------
+# -- what is loaded when ----------------------------------------------------------------------------------------------
 
 WRITE_SIDE = ("sqlalchemy", "sqlmodel", "alembic")
 
@@ -231,7 +239,7 @@ def test_the_write_side_is_loaded_by_the_first_write(tmp_path: Path) -> None:
 
 @pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
 def test_a_served_file_is_read_without_the_write_side(tmp_path: Path) -> None:
-    """The same seen from outside: no shared object of SQLAlchemy is mapped while a session only reads an existing ledger."""
+    """The same from outside: no shared object of SQLAlchemy is mapped while a session only reads."""
     file = tmp_path / "ledger.db"
     with lines(file) as writer:
         writer.call("record_learning", LEARNING)

@@ -1,0 +1,151 @@
+"""Verify a ledger: chain, anchor, schema, and the projections against a refold of the log.
+
+The log is projected a second time into temporary tables of the same names (an
+unqualified name means the temporary one), so that the very code that projects
+is what judges. The file is only read: a thousand events at a time, so that
+writers wait for the last comparison alone.
+"""
+
+import sqlite3
+from collections.abc import Iterator
+
+from ledger import fold, project, sql_log, tables
+from ledger.errors import LedgerError
+from ledger.model import Event, Head
+from ledger.results import Problem, Verdict
+from ledger.store import CHUNK
+from ledger.store_sqlite import SqliteStore, create_log
+
+SHOWN = 20
+"""Most rows named for one table; a damaged table names a seq once, not for every column."""
+
+
+def audit(store: SqliteStore) -> Verdict:
+    """Return what `verify` found; nothing is written."""
+    events, erased, head, problems = store.find_problems()
+    remarks = [*store.remarks]
+    store.remarks.clear()
+    connection = store.reading()
+    try:
+        problems += list(_schema(connection))
+        if not any(problem.code in LOG_FAULTS for problem in problems):
+            problems += _projections(connection, store.dedup_key)
+    except (LedgerError, sqlite3.Error, ValueError, KeyError, TypeError) as error:
+        problems.append(Problem("unreadable", None, f"the projections cannot be compared ({type(error).__name__})"))
+    finally:
+        connection.close()
+    problems += _index(store)
+    return Verdict(not problems, events, erased, _head(head), problems, remarks)
+
+
+LOG_FAULTS = frozenset(("gap", "prev_hash", "commitment", "hash", "payload", "not_erased"))
+"""Problems that make a refold meaningless: it would only repeat them for every table."""
+
+
+def _head(head: Head) -> dict[str, object]:
+    return {"seq": head.seq, "hash": head.hash.hex()}
+
+
+# -- schema ----------
+
+
+def _schema(connection: sqlite3.Connection) -> Iterator[Problem]:
+    """Compare the text of every table, index, trigger and view with what this program makes."""
+    found = dict(connection.execute(sql_log.SCHEMA_TEXT).fetchall())
+    expected = _expected_schema()
+    for name in sorted(expected.keys() | found.keys()):
+        if name not in found:
+            yield Problem("schema", None, f"{name} is missing from the file")
+        elif name in expected and found[name] != expected[name]:
+            yield Problem("schema", None, f"{name} is not as this program made it")
+        elif name.endswith("_refused") and name not in expected:
+            yield Problem("schema", None, f"{name} is a trigger that this program does not know")
+    for name, owner in connection.execute(sql_log.FOREIGN_TRIGGERS).fetchall():
+        if name not in expected:
+            yield Problem("schema", None, f"{name} is a foreign trigger on {owner}")
+
+
+def _expected_schema() -> dict[str, str]:
+    """Return the schema of a fresh ledger, made in memory."""
+    fresh = sqlite3.connect(":memory:", isolation_level=None)
+    try:
+        create_log(fresh)
+        project.create(fresh)
+        return dict(fresh.execute(sql_log.SCHEMA_TEXT).fetchall())
+    finally:
+        fresh.close()
+
+
+# -- projections ----------
+
+
+def _projections(connection: sqlite3.Connection, dedup_key: bytes) -> list[Problem]:
+    """Project the log into temporary tables and compare; the last events and the comparison share one snapshot."""
+    version = connection.execute(sql_log.PROJECTION).fetchone()
+    if version is None or version[0] != fold.PROJECTION_VERSION:
+        return [Problem("projection", None, "the projections are of another version; the next write rebuilds them")]
+    project.create_temporary(connection)
+    projector = project.Projector(connection, dedup_key)
+    after = 0
+    while True:
+        connection.execute("BEGIN")
+        events = _events(connection, after)
+        projector.apply(events)
+        if len(events) < CHUNK:
+            problems = list(_differences(connection))
+            connection.execute("ROLLBACK")
+            return problems
+        connection.execute("COMMIT")
+        after = events[-1].seq
+
+
+def _events(connection: sqlite3.Connection, after: int) -> list[Event]:
+    rows = connection.execute(sql_log.EVENTS_LEFT, {"after": after, "limit": CHUNK}).fetchall()
+    return [Event._make(row) for row in rows]
+
+
+def _differences(connection: sqlite3.Connection) -> Iterator[Problem]:
+    """Name every row that the file has and the log does not give, or the other way."""
+    for table, (columns, seq) in COMPARED.items():
+        for one, other, word in (
+            ("main", "temp", "has a row that the log does not give"),
+            ("temp", "main", "lacks a row"),
+        ):
+            rows = connection.execute(
+                f"SELECT {seq} FROM (SELECT {columns} FROM {one}.{table} EXCEPT SELECT {columns} FROM {other}.{table})"
+                f" ORDER BY 1 LIMIT {SHOWN}"
+            ).fetchall()
+            for (at,) in rows:
+                yield Problem("projection", at, f"{table} {word} of event {at}")
+
+
+COMPARED = {
+    **{
+        tables.name_of(row): (", ".join(column.name for column in tables.table_of(row).columns), seq)
+        for row, seq in (
+            (tables.LearningRow, "seq"),
+            (tables.LearningStateRow, "from_seq"),
+            (tables.LinkRow, "from_seq"),
+            (tables.TouchRow, "seq"),
+            (tables.SourceRow, "from_seq"),
+            (tables.SettingRow, "from_seq"),
+            (tables.UndoRow, "from_seq"),
+            (tables.ProjectionRow, "seq"),
+        )
+    },
+    "learning_fts_content": ("id, c0, c1, c2, c3", "id"),
+}
+"""Projection tables, with the columns to compare and the one that names an event."""
+
+
+def _index(store: SqliteStore) -> list[Problem]:
+    """Let FTS5 compare its index with its content; it wants a write transaction, which is rolled back."""
+    try:
+        return (
+            []
+            if store.index_is_whole()
+            else [Problem("index", None, "the words index is damaged; run `learnings rebuild`")]
+        )
+    except LedgerError as error:
+        store.remarks.append(f"the words index was not checked: {error.message}")
+        return []

