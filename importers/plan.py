@@ -361,7 +361,7 @@ def _closest(fresh: list[Found], old: list[KnownLearning]) -> list[tuple[Found, 
     words = [_words(learning.text) for learning in old]
     scored = []
     for i, found in enumerate(fresh):
-        mine = _words(found.draft.solution)
+        mine = _words(f"{found.draft.problem}\n{found.draft.solution}")
         scored += [(-_overlap(mine, theirs), i, j) for j, theirs in enumerate(words)]
     pairs: list[tuple[Found, KnownLearning]] = []
     used: tuple[set[int], set[int]] = (set(), set())

@@ -184,10 +184,11 @@ def _last_moment(reader: "Reader", when: str) -> str:
 
 
 def explained(reader: "Reader", shown: Sequence[Hit], best: Sequence[Match], words: Words) -> list[Hit]:
-    """Return the hits with `parts`: {bm25, redirected, words: [{word, learnings, score, fields}]}.
+    """Return the hits with `parts`: {bm25, weight, redirected, words: [{word, learnings, score, fields}]}.
 
-    `learnings` is how many hold the word, `fields` how often each field of the
-    shown learning does; empty for a word that only a replaced learning holds.
+    `weight` is what trust, spelling and a shared title made of `bm25`. `learnings`
+    is how many hold the word, `fields` how often each field of the shown learning
+    does; empty for a word that only a replaced learning holds.
     """
     found = {match.id: match for match in best}
     return [hit._replace(parts=_parts(reader.stems, hit, found[hit.id], words)) for hit in shown]
@@ -210,7 +211,9 @@ def _parts(stems: search.Stems, hit: Hit, match: Match, words: Words) -> dict[st
             }
         )
     told.sort(key=lambda part: (-part["score"], part["word"]))
-    return {"bm25": round(sum(match.by_term.values()), 4), "redirected": bool(match.via), "words": told}
+    bm25 = sum(match.by_term.values())
+    weight = match.score / bm25 if bm25 else 1.0
+    return {"bm25": round(bm25, 4), "weight": round(weight, 4), "redirected": bool(match.via), "words": told}
 
 
 def _occurrences(phrase: list[str], text: list[str]) -> int:

@@ -101,7 +101,7 @@ def run(words: Sequence[str], env: Mapping[str, str]) -> Result:
     """
     common = _common(words)
     if not common.words or common.words[0] in ("-h", "--help", "--version"):
-        return _version() if "--version" in common.words[:1] else _overview(0 if common.words else BadArgument.exit_code)
+        return _version() if "--version" in common.words else _overview(0 if common.words else BadArgument.exit_code)
     name, *rest = common.words
     found = command_of(name)
     is_help = {"-h", "--help"} & set(rest[: rest.index("--")] if "--" in rest else rest)
@@ -175,7 +175,7 @@ def default_file(env: Mapping[str, str], platform: str) -> str:
     return os.path.join(base, "learnings", "ledger.db")
 
 
-# -- help ---------------------------------------------------------------------------------------------------------------
+# -- help ------------------------------------------------------------------------------------------------------------
 
 
 @command(Arg("name", "the command to explain", many="?"))
@@ -209,7 +209,7 @@ def _version() -> Result:
     )
 
 
-# -- printing -----------------------------------------------------------------------------------------------------------
+# -- printing --------------------------------------------------------------------------------------------------------
 
 
 def remark(text: str) -> None:

@@ -18,6 +18,9 @@ if TYPE_CHECKING:
     from ledger.ledger import Ledger
     from ledger.reader import Reader
 
+WAIT_S = 10.0
+"""Wait for other writers before giving up, in seconds."""
+
 STDIN_BYTES = 1_048_576
 """Most bytes read from standard input for one text; the longest text that can be stored has 64,000."""
 
@@ -81,9 +84,9 @@ class Call(NamedTuple):
         from ledger.model import person
 
         is_new = create and not (os.path.exists(self.file) and os.path.getsize(self.file))
-        ledger = Ledger.open(self.file, person(), create=create)
+        ledger = Ledger.open(self.file, person(), create=create, wait_s=WAIT_S)
         if is_new:
-            self.remark(made(self.file))
+            self.remark(f"made a new ledger, readable by you alone: {self.file}")
         return ledger
 
     def undo_hint(self, seq: int, word: str = "undo") -> str:
@@ -115,12 +118,7 @@ DRY_RUN = Arg("--dry-run", "say what would happen and write nothing", is_flag=Tr
 EVENT_ID = Arg("--event-id", "UUID of the event to append; the same one again answers the first time's result")
 
 
-def made(path: str) -> str:
-    """Return the sentence said when a ledger file was made."""
-    return f"made a new ledger: {path} (mode 0600; its folder is 0700 when it was made too)"
-
-
-# -- arguments ----------------------------------------------------------------------------------------------------------
+# -- arguments -------------------------------------------------------------------------------------------------------
 
 
 class Parser(argparse.ArgumentParser):

@@ -4,9 +4,11 @@ They import the lean read path and nothing that writes, so that an agent which
 calls `learnings query` waits for an interpreter, one file and no more.
 """
 
+import json
 import os
+from typing import Any
 
-from ledger import cli_text
+from ledger import cli_text, sql
 from ledger.answer import LIMIT_MAX
 from ledger.cli_call import Arg, Call, Result, command, number
 from ledger.errors import BadArgument
@@ -17,6 +19,9 @@ PROJECT = Arg("--project", "only this project, and what holds everywhere")
 CATEGORY = Arg("--category", "only this category: " + ", ".join(CATEGORIES))
 AS_OF = Arg("--as-of", "what was true at this event, or at this date or time (UTC unless it has an offset)")
 LEARNING = Arg("id", "the learning's id, or the beginning of it")
+
+ALIASES = "project_aliases"
+"""The setting that holds other names of projects."""
 
 
 @command(
@@ -131,11 +136,47 @@ def _here(call: Call) -> str:
     Raises:
         BadArgument: it belongs to none, or --project names another.
     """
-    from importers.projects import project_of
-
     if call.given.project is not None:
         raise BadArgument("--here and --project both name a project; nothing was done", "give one of them")
-    found = project_of(os.getcwd())
+    found = project_of(call, os.getcwd())
     if found is None:
         raise BadArgument("this folder belongs to no project; nothing was done", "name one with --project")
     return found
+
+
+# -- settings and projects -------------------------------------------------------------------------------------------
+
+
+def settings(reader: Reader) -> list[dict[str, Any]]:
+    """Return the settings in force, as {name, scope, machine, value, stream}; `history` takes the stream."""
+    found = []
+    for name, scope, machine, value in reader.rows(sql.SETTINGS, {}):
+        stream = f"setting:{name}@{machine}" if machine else f"setting:{name}"
+        found.append({"name": name, "scope": scope, "machine": machine or None, "value": value, "stream": stream})
+    return found
+
+
+def aliases(reader: Reader) -> dict[str, str]:
+    """Return the other names of projects, with the name that is meant."""
+    found: dict[str, str] = {}
+    for setting in settings(reader):
+        if setting["name"] == ALIASES:
+            found.update(json.loads(setting["value"]))
+    return found
+
+
+def project_of(call: Call, path: str) -> str | None:
+    """Return the project of the repository around `path` under the name it has here; None when there is none.
+
+    Raises:
+        BadArgument: there is no such path.
+    """
+    from importers.projects import project_of as repository_of
+
+    if not os.path.exists(path):
+        raise BadArgument(f"there is no {path}; nothing was done", "name a folder")
+    found = repository_of(os.path.abspath(path))
+    if found is None or not os.path.exists(call.file):
+        return found
+    with call.reading() as reader:
+        return aliases(reader).get(found, found)

@@ -10,11 +10,12 @@ import os
 import sqlite3
 import sys
 from collections.abc import Iterator
+from contextlib import suppress
 from typing import Any
 
 from ledger import cli_text
 from ledger.cli_call import Arg, Call, Result, command
-from ledger.errors import BadArgument, LedgerError, NewerSchema, OlderSchema, ReadOnly, StaleProjection
+from ledger.errors import BadArgument, BadText, LedgerError, NewerSchema, OlderSchema, ReadOnly, StaleProjection
 from ledger.frame import clean
 from ledger.reader import fault, open_reader
 
@@ -23,24 +24,25 @@ SHELL = "sqlite3"
 ASKED_EVERY = 20_000
 """Steps of SQLite's machine between two looks at whether Ctrl-C was pressed: some milliseconds."""
 
-LOOKS = frozenset(
-    "application_id collation_list compile_options data_version database_list encoding foreign_key_list freelist_count"
-    " function_list index_info index_list index_xinfo integrity_check journal_mode module_list page_count page_size"
-    " pragma_list quick_check schema_version table_info table_list table_xinfo user_version".split()
-)
-"""PRAGMAs that only tell; those of `SETTABLE` only as long as they are given no value."""
+TELLING = (
+    "collation_list", "compile_options", "data_version", "database_list", "foreign_key_list", "freelist_count",
+    "function_list", "index_info", "index_list", "index_xinfo", "integrity_check", "module_list", "page_count",
+    "pragma_list", "quick_check", "table_info", "table_list", "table_xinfo",
+)  # fmt: skip
+"""PRAGMAs that only tell, with an argument or without."""
 
-SETTABLE = frozenset("application_id encoding journal_mode page_size schema_version user_version".split())
+SETTABLE = ("application_id", "encoding", "journal_mode", "page_size", "schema_version", "user_version")
+"""PRAGMAs that tell as long as they are given no value."""
 
 HELP = """\
 a statement ends with ; and may span lines
 .tables          names of tables and views; current_learnings, lineage, timeline, audit_log are good beginnings
-.schema [NAME]   how they are made
+.schema [NAME]   their columns
 .help            this
 .quit            leave (so does the end of input)"""
 
 
-@command(Arg("statement", "one SELECT, EXPLAIN or telling PRAGMA; none opens a shell", many="*"))
+@command(Arg("statement", "one statement that reads; without it, a shell opens", many="*"))
 def sql(call: Call) -> Result:
     """Run one statement, or open a shell."""
     _settle(call)
@@ -50,12 +52,12 @@ def sql(call: Call) -> Result:
             document = looking.answer(statement)
         return Result(document, lambda: cli_text.table(document))
     if call.is_json:
-        raise BadArgument("a shell has no JSON; nothing was done", "give the statement: learnings sql 'SELECT …' --json")
+        raise BadArgument("a shell has no JSON; nothing was done", "give it a statement")
     found = _on_path(SHELL, call.env.get("PATH", os.defpath))
     if found is not None:
         call.remark(f"{found} takes over, read-only; it shows stored text as it is")
         sys.stdout.flush()
-        os.execv(found, [SHELL, "-readonly", call.file])
+        os.execv(found, [SHELL, "-readonly", call.file])  # noqa: S606 - no shell is wanted in between
     call.remark("there is no sqlite3 here, so this is a prompt of our own (.help)")
     with Looking(call.file) as looking:
         return Result(None, exit_code=_prompt(looking))
@@ -91,7 +93,8 @@ class Looking:
         quoted = path.replace("%", "%25").replace("?", "%3f").replace("#", "%23")
         mode = "rw" if os.access(path, os.W_OK) else "ro"
         try:
-            self._connection = sqlite3.connect(f"file:{quoted}?mode={mode}", uri=True, timeout=2.0, isolation_level=None)
+            uri = f"file:{quoted}?mode={mode}"
+            self._connection = sqlite3.connect(uri, uri=True, timeout=2.0, isolation_level=None)
             self._connection.execute("PRAGMA query_only = 1").fetchall()
         except sqlite3.Error as error:
             raise fault(error, path) from None
@@ -112,8 +115,10 @@ class Looking:
             rows = [[value.hex() if isinstance(value, bytes) else value for value in row] for row in cursor.fetchall()]
         except sqlite3.Error as error:
             raise self._error(error) from None
-        except (sqlite3.Warning, ValueError, UnicodeError) as error:
-            raise BadArgument(f"{error}; nothing was done".lower(), "give one statement") from None
+        except sqlite3.Warning as warning:
+            raise BadArgument(f"{_words(warning)}; nothing was done", "give one statement") from None
+        except ValueError:
+            raise BadText("the statement", "U+0000 or half of a surrogate pair") from None
         columns = [column[0] for column in cursor.description or ()]
         return {"columns": columns, "rows": rows}
 
@@ -122,19 +127,33 @@ class Looking:
         rows = self.answer("PRAGMA table_list")["rows"]
         return sorted(name for schema, name, kind, *_ in rows if schema == "main" and kind != "shadow")
 
+    def columns(self, name: str) -> str:
+        """Return a table or view with its columns and their types."""
+        rows = self.answer('PRAGMA table_xinfo("{}")'.format(name.replace('"', '""')))["rows"]
+        if not rows:
+            raise BadArgument("there is no such table or view; nothing was done", ".tables lists them")
+        return f"{name} ({', '.join(f'{column} {kind}'.strip() for _, column, kind, *_ in rows)})"
+
     def _error(self, error: sqlite3.Error) -> LedgerError:
-        name = getattr(error, "sqlite_errorname", "")
+        name, words = getattr(error, "sqlite_errorname", ""), _words(error)
         if name == "SQLITE_INTERRUPT":
             raise KeyboardInterrupt
-        if name.startswith(("SQLITE_AUTH", "SQLITE_READONLY")):
+        is_refusal = "not authorized" in words or "may not be modified" in words
+        if is_refusal or name.startswith(("SQLITE_AUTH", "SQLITE_READONLY")):
             return ReadOnly(
                 "learnings sql only looks: that statement would change something, or reach beyond this file; "
                 "nothing was written",
                 "change learnings with `learnings supersede`, `retract` or `undo`",
             )
-        if name in ("SQLITE_ERROR", "") or isinstance(error, sqlite3.ProgrammingError):
-            return BadArgument(f"{str(error).splitlines()[0]}; nothing was done", "the tables are described in the docs: reference/views.md")
+        if name in ("SQLITE_ERROR", ""):
+            return BadArgument(f"{words}; nothing was done", "docs/reference/views.md describes tables and columns")
         return fault(error, self._path)
+
+
+def _words(error: Exception) -> str:
+    """Return what the engine says, as a part of one of our lines."""
+    text = " ".join(str(error).split()).rstrip(".")
+    return text[:1].lower() + text[1:]
 
 
 def _text(raw: bytes) -> str:
@@ -145,24 +164,26 @@ def _authorize(action: int, one: str | None, two: str | None, database: str | No
     """Allow what reads: SELECT, functions without side effects, PRAGMAs that tell."""
     if action in (sqlite3.SQLITE_SELECT, sqlite3.SQLITE_READ, sqlite3.SQLITE_RECURSIVE):
         return sqlite3.SQLITE_OK
+    if action == sqlite3.SQLITE_UPDATE and one == "sqlite_master":
+        # Opening a virtual table asks for this; a real UPDATE of it fails as long as `writable_schema` is off.
+        return sqlite3.SQLITE_OK
     if action == sqlite3.SQLITE_FUNCTION:
         return sqlite3.SQLITE_DENY if two in ("load_extension", "fts3_tokenizer") else sqlite3.SQLITE_OK
-    if action == sqlite3.SQLITE_PRAGMA and one is not None and one.lower() in LOOKS:
-        return sqlite3.SQLITE_DENY if two is not None and one.lower() in SETTABLE else sqlite3.SQLITE_OK
+    if action == sqlite3.SQLITE_PRAGMA and one is not None:
+        tells = one.lower() in TELLING or (two is None and one.lower() in SETTABLE)
+        return sqlite3.SQLITE_OK if tells else sqlite3.SQLITE_DENY
     return sqlite3.SQLITE_DENY
 
 
-# -- our own prompt -----------------------------------------------------------------------------------------------------
+# -- our own prompt --------------------------------------------------------------------------------------------------
 
 
 def _prompt(looking: Looking) -> int:
     """Answer statements and dot commands until the input ends; return 0, or the last refusal's status."""
     is_terminal = sys.stdin.isatty()
     if is_terminal:
-        try:
+        with suppress(ImportError):
             import readline  # noqa: F401 - line editing comes with the import
-        except ImportError:
-            pass
     status = 0
     for typed in _typed(is_terminal):
         try:
@@ -187,7 +208,7 @@ def _typed(is_terminal: bool) -> Iterator[str]:
         if not pending and line.strip() in (".quit", ".exit"):
             return
         pending += line + "\n"
-        if (pending.startswith(".") and not pending.strip().startswith("..")) or sqlite3.complete_statement(pending):
+        if pending.startswith(".") or sqlite3.complete_statement(pending):
             if pending.strip(" \n;"):
                 yield pending.strip()
             pending = ""
@@ -203,7 +224,7 @@ def _answers(looking: Looking, typed: str) -> Iterator[str]:
     if word == ".tables":
         yield from looking.names()
     elif word == ".schema":
-        yield from looking.schema(rest[0] if rest else None)
+        yield from map(looking.columns, rest or looking.names())
     elif word == ".help":
         yield HELP
     else:

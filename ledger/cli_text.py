@@ -55,7 +55,7 @@ def aligned(rows: Sequence[Sequence[str]]) -> Iterator[str]:
         yield "  ".join((*cells, row[-1])).rstrip()
 
 
-# -- answers of the commands that read ----------------------------------------------------------------------------------
+# -- answers of the commands that read -------------------------------------------------------------------------------
 
 
 def hits(document: dict[str, Any]) -> Iterator[str]:
@@ -92,8 +92,9 @@ def _hit(hit: dict[str, Any]) -> Iterator[str]:
         yield f"    cut: {', '.join(hit['cut'])} (whole: learnings show {short(hit['id'])})"
     if hit.get("parts"):
         for part in hit["parts"]["words"]:
-            fields = ", ".join(f"{field} {count}" for field, count in part["fields"].items()) or "a learning it replaced"
-            yield f"    {part['score']:8.3f}  {part['word']} ({part['learnings']} learnings): {fields}"
+            fields = ", ".join(f"{field} {count}" for field, count in part["fields"].items())
+            held = f"{part['word']} ({part['learnings']} learnings)"
+            yield f"    {part['score']:8.3f}  {held}: {fields or 'a learning it replaced'}"
         yield f"    {hit['score']:8.3f}  in all"
 
 
@@ -105,7 +106,8 @@ def shown(learning: dict[str, Any]) -> Iterator[str]:
     for word, key in (("tags", "tags"), ("supersedes", "supersedes"), ("superseded", "superseded_by")):
         if learning[key]:
             yield f"    {word:<11} {', '.join(learning[key])}"
-    yield f"    recorded    {learning['recorded_at']} as event {learning['recorded_seq']}, through {learning['channel']}"
+    event = f"event {learning['recorded_seq']}, through {learning['channel']}"
+    yield f"    recorded    {learning['recorded_at']} as {event}"
     if learning["observed_at"]:
         yield f"    observed    {learning['observed_at']}"
     if learning["batch"] is not None:
@@ -157,7 +159,7 @@ def stats(document: dict[str, Any]) -> Iterator[str]:
     for key, value in document.items():
         word = key.replace("_", " ")
         if isinstance(value, dict):
-            named = "{seq}, hash {hash}" if {"seq", "hash"} <= value.keys() else ""
+            named = "event {seq}, hash {hash}" if {"seq", "hash"} <= value.keys() else ""
             counts = ", ".join(f"{TRUST_NAMES.get(str(name), name)} {count}" for name, count in value.items())
             rows.append((word, named.format(**value) or counts or "none"))
         elif isinstance(value, list):
@@ -182,7 +184,7 @@ def _cell(value: Any) -> str:
     return text if len(text) <= CELL_CHARS else text[: CELL_CHARS - 1] + "…"
 
 
-# -- remarks of the commands that write ---------------------------------------------------------------------------------
+# -- remarks of the commands that write ------------------------------------------------------------------------------
 
 
 def advice(document: dict[str, Any]) -> Iterator[str]:
@@ -195,7 +197,8 @@ def advice(document: dict[str, Any]) -> Iterator[str]:
         yield f"masked in the text: {', '.join(sorted(set(document['redacted'])))}"
     for other in document.get("conflicts", ()):
         differs = "; ".join(_difference(part) for part in other["differs"])
-        yield f"contradicts {short(other['id'])} {line_of(other['title'])!r} ({differs}): supersede it if it is wrong now"
+        named = f"{short(other['id'])} {line_of(other['title'])!r}"
+        yield f"contradicts {named} ({differs}): supersede it if it is wrong now"
     contradicted = {other["id"] for other in document.get("conflicts", ())}
     for other in document.get("near", ()):
         if other["id"] not in contradicted:

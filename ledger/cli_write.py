@@ -1,4 +1,4 @@
-"""Commands that change what is known: `record supersede retract undo pin unpin propose accept reject quarantine release`.
+"""Commands that change what is known: record, supersede, retract, undo, and what happens to candidates and pins.
 
 Whoever types a command is a person to the ledger; there is no argument for trust.
 Each says in one line what it did and how to take that back.
@@ -8,13 +8,14 @@ import os
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from ledger import cli_text
+from ledger import cli_text, door
 from ledger.cli_call import DRY_RUN, EVENT_ID, Arg, Call, Result, command, number, texts
-from ledger.cli_read import LEARNING, whole_id
+from ledger.cli_read import LEARNING, project_of, whole_id
 from ledger.errors import BadArgument
 from ledger.model import CATEGORIES, EVERYWHERE, Draft, plain
 
 if TYPE_CHECKING:
+    from ledger.ledger import Ledger
     from ledger.results import Changed, Recorded
 
 DEFAULT_CATEGORY = "practice"
@@ -91,7 +92,9 @@ def supersede(call: Call) -> Result:
             dry_run=given.dry_run,
         )
     line = f"superseded {cli_text.shorts(done.supersedes)} by {cli_text.short(done.id)}"
-    return written(call, plain(done), line if done.supersedes else f"recorded {cli_text.short(done.id)} as {done.state}")
+    if not done.supersedes:
+        line = f"recorded {cli_text.short(done.id)} as {done.state}"
+    return written(call, plain(done), line)
 
 
 @command(LEARNING, NEEDED_REASON, EVENT_ID, DRY_RUN)
@@ -177,12 +180,13 @@ def _draft(call: Call) -> Draft:
         category = DEFAULT_CATEGORY
         call.remark(f"category {category}, because none was given (--category)")
     if project is None:
-        from importers.projects import project_of
-
-        project = project_of(os.getcwd()) or EVERYWHERE
+        project = project_of(call, os.getcwd()) or EVERYWHERE
         where = "everywhere, because this folder belongs to no project" if project == EVERYWHERE else f"in {project}"
         call.remark(f"it holds {where} (--project)")
-    return Draft(problem, solution, category, project, given.title, tuple(given.tag))
+    draft = Draft(problem, solution, category, project, given.title, tuple(given.tag))
+    if not os.path.exists(call.file):
+        door.draft(draft)  # what is refused makes no file
+    return draft
 
 
 def _recorded(call: Call, done: "Recorded", project: str) -> Result:
@@ -192,7 +196,10 @@ def _recorded(call: Call, done: "Recorded", project: str) -> Result:
     return written(call, {**plain(done), "project": project}, line, is_undoable=not done.duplicate)
 
 
-def _change(call: Call, verb: str, method: Callable[["Ledger"], Callable[..., "Changed"]], *reason: str | None) -> Result:
+Method = Callable[..., "Changed"]
+
+
+def _change(call: Call, verb: str, method: Callable[["Ledger"], Method], *reason: str | None) -> Result:
     """Run a command about one learning."""
     given = call.given
     with call.writing() as ledger:
@@ -202,7 +209,7 @@ def _change(call: Call, verb: str, method: Callable[["Ledger"], Callable[..., "C
 
 
 def written(call: Call, document: dict[str, Any], line: str, word: str = "undo", is_undoable: bool = True) -> Result:
-    """Return the answer of a command that appended event `seq`: one line, with how to take it back; remarks are printed."""
+    """Return the answer of a command that appended an event: one line, with how to take it back; print its remarks."""
     hint = call.undo_hint(document["seq"], word)
     if call.given.dry_run:
         call.remark("dry run: nothing was written")

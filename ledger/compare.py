@@ -65,7 +65,7 @@ def _candidates(reader: "Reader", stems: Stems, text: str, project: str) -> tupl
     words = search.look_up(reader.rows, stems, asked.terms or asked.filler)
     found = search.matches(reader.rows, words, Scope(project=project), POOL, superseded=False)
     told = {term: rank.information(words.counts.get(term, 0), words.total) for term in words.plan.kept}
-    return [match for match in found if not match.via][:POOL], told
+    return found[:POOL], told
 
 
 def _differing(stored: str, given: str) -> list[dict[str, object]]:

@@ -23,6 +23,7 @@ from ledger.errors import (
     NotFound,
     NotUndoable,
     SameIdOtherContent,
+    StaleProjection,
 )
 from ledger.fold import Act
 from ledger.model import (
@@ -105,9 +106,13 @@ class Ledger:
 
     @property
     def reader(self) -> Reader:
-        """The read path over the same file, on its own connection."""
+        """The read path over the same file, on its own connection; projections of an older program are rebuilt first."""
         if self._reader is None:
-            self._reader = open_reader(self.path)
+            try:
+                self._reader = open_reader(self.path)
+            except StaleProjection:
+                self.store.catch_up()
+                self._reader = open_reader(self.path)
         return self._reader
 
     # -- recording ----------
@@ -138,7 +143,7 @@ class Ledger:
             olds = [same] if same is not None else []
             self._add_draft(view, passed, olds, own_id, "the same text from a higher channel" if olds else None)
 
-        own_id = event_id or new_event_id()
+        own_id = _own_id(event_id)
         events, view = self._commit(decide, self._intent(passed.draft, own_id), event_id, dry_run)
         if found:
             return found[0]
@@ -157,7 +162,7 @@ class Ledger:
         passed = door.draft(draft)
         near, conflicts = self._neighbours(passed.draft)
         why = self._reason(reason, required=False)
-        own_id = event_id or new_event_id()
+        own_id = _own_id(event_id)
 
         def decide(view: View) -> None:
             for old in supersedes:
@@ -215,7 +220,7 @@ class Ledger:
         )
         why = self._reason(reason)
         near, conflicts = self._neighbours(passed.draft, set(olds))
-        own_id = event_id or new_event_id()
+        own_id = _own_id(event_id)
         lower: list[str] = []
 
         def decide(view: View) -> None:
@@ -324,7 +329,7 @@ class Ledger:
         allow: Callable[[View], None] = lambda view: None,
     ) -> Changed:
         """Append one event about one learning."""
-        own_id = event_id or new_event_id()
+        own_id = _own_id(event_id)
 
         def decide(view: View) -> None:
             view.row(name)
@@ -404,7 +409,7 @@ class Ledger:
         asked: Sequence[int],
     ) -> Undone:
         why = self._reason(reason, required=False)
-        own_id = event_id or new_event_id()
+        own_id = _own_id(event_id)
 
         def decide(view: View) -> None:
             targets = view.with_dependants(find(view), cascade)
@@ -447,7 +452,7 @@ class Ledger:
         if machine:
             data["machine"] = place.machine_id(self.path)
             stream += f"@{data['machine']}"
-        own_id = event_id or new_event_id()
+        own_id = _own_id(event_id)
         body = {} if clean is None else {"value": clean}
         draft = NewEvent("setting.changed", stream, data, body, own_id)
         events, _ = self._commit(lambda view: view.add(draft, self.actor), draft, event_id, dry_run)
@@ -460,7 +465,7 @@ class Ledger:
             Refused: the log is not behind its anchor.
         """
         self._needs_person("learnings verify --accept-head")
-        event = self.store.accept_head(event_id or new_event_id())[0]
+        event = self.store.accept_head(_own_id(event_id))[0]
         return Changed(event.stream, event.seq, "accepted", [], ["what the anchor saw beyond this file is lost"])
 
     def verify(self) -> Verdict:
@@ -661,6 +666,23 @@ class DryRun(Exception):
 
 def _why(reason: str | None) -> dict[str, Any]:
     return {} if reason is None else {"reason": reason}
+
+
+def _own_id(given: str | None) -> str:
+    """Return the id of a command's event: the caller's, when it is a UUID in its one canonical form.
+
+    Raises:
+        BadArgument: it is not; the value is not quoted.
+    """
+    if given is None:
+        return new_event_id()
+    try:
+        canonical = str(uuid.UUID(given))
+    except ValueError:
+        canonical = ""
+    if canonical != given:
+        raise BadArgument("the event id is not a UUID like 01900000-0000-7000-8000-000000000001; nothing was written")
+    return given
 
 
 def _answer_retry(view: View, intent: NewEvent) -> None:

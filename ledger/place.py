@@ -115,8 +115,11 @@ class WriteLock:
                 self._fail()
             time.sleep(pause)
             pause = min(pause * 2, POLL_MOST_S)
-        os.lseek(self._fd, 0, os.SEEK_SET)
-        os.write(self._fd, f"{os.getpid():<12} {int(time.time()):<12}\n".encode())
+        try:
+            os.lseek(self._fd, 0, os.SEEK_SET)
+            os.write(self._fd, f"{os.getpid():<12} {int(time.time()):<12}\n".encode())
+        except OSError:
+            pass  # a full disk: an unsigned lock holds as well, and the append will say what is wrong
         return self
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:

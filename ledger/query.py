@@ -27,57 +27,55 @@ _FILLER = """
 a about above actually after again against ago all almost already also although always am among an and another any
 anybody anyone anything anyway are aren around as ask at away back basically be because been before being below
 between both but by came can cannot cause come could couldn did didn do does doesn doing don done down each either
-else enough etc even ever every everyone everything exactly few fine first for from further gave get gets getting
-give given go goes going gone good got great guess had hadn happen happened happens has hasn have haven having he
-hello help her here hers hey hi him his how however i idea if im in instead into is isn it its itself ive just keep
-kind kindly knew know last least less let lets like little ll look looking looks lot made make makes making many may
-maybe me mean might mine more most much must my myself need needed needs neither never next no nobody none nor not
-nothing now of off oh ok okay on once one only or other others otherwise our ours out over own per perhaps please
-possible possibly probably put question quite rather re really right said same saw say says see seem seems seen shall
-she should shouldn since so some somebody someone something sometimes somewhere soon sorry still such sure take taken
-tell than thank thanks that the their theirs them then there therefore these they thing things think this those though
-through thus till to today together told too took toward towards tried try trying under unless until up upon us
-usually ve very want wanted wants was wasn way we well went were weren what whatever when where whether which while who
-whole whom whose why will with within without won wonder would wouldn yeah yes yesterday yet you your yours yourself
-http https www
-aber alle allem allen aller alles als also am an auch auf aus bei beim bin bis bist bitte bleibt da dabei damit dann
-daran darauf das dass dein deine dem den denn der des dessen dich die dies diese diesem diesen dieser dieses dir doch
-dort du durch ein eine einem einen einer eines einfach er es euch fur ganz gar gegen geht gern gibt habe haben hast hat
-hatte hatten hier hin ich ihm ihn ihnen ihr ihre ihrem ihren im immer in ins ist ja jede jeder jedes jetzt kann kannst
-kein keine keinen konnen konnte lassen mach machen macht mal man mein meine meinem mich mir mit mochte muss mussen nach
-nein nicht nichts noch nun nur ob oder ohne schon sehr sei sein seine seit sich sie sind so soll sollen sollte sollten
-sondern sonst um und uns unser unsere unter viel vom von vor war waren warum was weil welche welchem welchen welcher
-welches wenn wer werde werden wie wieder wieso will wir wird wo wohl wollen worden wurde wurden zu zum zur zwischen
-afin ai alors apres assez au aucun aussi autre aux avant avec avoir avons c ca car ce cela ces cet cette ceux chaque
-chez comme comment d dans de deja depuis des donc dont du elle elles en encore entre es est et etait etant ete etre eu
-fait faire faut il ils j je jusque l la le les leur leurs lui m ma mais mes moi moins mon n ne ni non nos notre nous on
-ont ou par parce pas pendant peu peut peux plus pour pourquoi pourquoi pouvez pouvons qu quand que quel quelle quelles
-quels quelque qui quoi s sa sans se ses si sinon soit son sont sous sur t ta tant te tes toi ton toujours tous tout
-toute toutes tres tu un une veut veux voici voila vos votre vous y
-al algo alguna alguno ante antes aqui asi aun aunque bien cada como con contra cual cuales cuando cuanto cuya cuyo del
-desde despues donde dos e el ella ellas ellos era eran esa esas ese eso esos esta estaba estamos estan estar este esto
-estos estoy fue fueron gracias ha haber habia hace hacer hacemos han hasta hay haya hola la las lo los mas me mi mis
-misma mismo mucho muy nada ni nos nosotros nuestra nuestro nunca o os otra otro para pero poco podemos por porque puede
-puedo pues que quien quiero sea segun ser si sido siempre sin sobre solo somos son soy su sus tambien tampoco tanto
-te tenemos tener tengo tiene tienen toda todas todavia todo todos tras tu tus una unas uno unos usted va vamos vez
-voy y ya yo
-a ainda agora ao aos as ate cada coisa com como da das de dela dele depois do dos ela elas ele eles em entao entre era
-essa esse esta estao estava este estou eu faz fazer fica foi for foram ha isso isto ja lhe mais mas melhor mesmo meu
-minha muito na nao nas nem no nos nossa nosso num numa o obrigado onde os ou para pela pelo por porque pode posso qual
-quando que quem queria quero sao se sem sempre ser seu seus sim so sua suas tambem tem temos tenho ter tinha tudo um uma
-umas uns voce voces vou
+else enough etc even ever every everyone everything exactly few fine first for from further gave get gets getting give
+given goes going gone good got great guess had hadn happen happened happens has hasn have haven having he hello help
+her here hers hey hi him his how however i idea if im in instead into is isn it its itself ive just keep kind kindly
+knew know last least less let lets like little ll look looking looks lot made makes making many may maybe me mean
+might mine more most much must my myself need needed needs neither never no nobody none nor not nothing now of off oh
+ok okay on once one only or other others otherwise our ours out over own per perhaps please possible possibly probably
+question quite rather re really right said same saw say says see seem seems seen shall she should shouldn since so
+some somebody someone something sometimes somewhere soon sorry still such sure take taken tell than thank thanks that
+the their theirs them then there therefore these they thing things think this those though through thus till to today
+together told too took toward towards tried try trying under unless until up upon us usually ve very want wanted wants
+was wasn way we well went were weren what whatever when where whether which while who whole whom whose why will with
+within without won wonder would wouldn yeah yes yesterday yet you your yours yourself www
+aber alle allem allen aller alles als auch auf aus bei beim bin bis bist bitte bleibt da dabei damit dann daran darauf
+das dass dein deine dem den denn der des dessen dich dies diese diesem diesen dieser dieses dir doch dort du durch ein
+eine einem einen einer eines einfach er es euch fur ganz gar gegen geht gern gibt habe haben hast hat hatte hatten
+hier hin ich ihm ihn ihnen ihr ihre ihrem ihren immer ins ist ja jede jeder jedes jetzt kann kannst kein keine keinen
+konnen konnte lassen mach machen macht mein meine meinem mich mir mit mochte muss mussen nach nein nicht nichts noch
+nun nur ob oder ohne schon sehr sei sein seine seit sich sie sind soll sollen sollte sollten sondern sonst um und uns
+unser unsere unter viel vom von vor waren warum weil welche welchem welchen welcher welches wenn wer werde werden wie
+wieder wieso wir wird wo wohl wollen worden wurde wurden zu zum zur zwischen
+afin alors apres assez au aucun aussi autre aux avant avec avoir avons c ca car ce cela ces cet cette ceux chaque chez
+comme comment d dans de deja depuis donc dont elle elles en encore entre est et etait etant ete etre fait faire faut
+il ils j je jusque l la le les leur leurs lui m ma mais mes moi moins mon n ne ni non nos notre nous ont ou par parce
+pas pendant peu peut peux plus pour pourquoi pouvez pouvons qu quand que quel quelle quelles quels quelque qui quoi s
+sa sans se si sinon soit son sont sous sur t ta tant te tes toi ton toujours tous tout toute toutes tres tu un une
+veut veux voici voila vos votre vous y al
+algo alguna alguno ante antes aqui asi aun aunque bien cada como con contra cual cuales cuando cuanto cuya cuyo del
+desde despues donde e el ella ellas ellos era eran esa esas ese eso esos esta estaba estamos estan estar este esto
+estos estoy fue fueron gracias haber habia hace hacer hacemos han hasta hay haya hola las lo los mas mi mis misma
+mismo mucho muy nada nosotros nuestra nuestro nunca o os otra otro para pero poco podemos por porque puede puedo pues
+quien quiero segun sido siempre sin sobre solo somos soy su sus tambien tampoco tanto tenemos tener tengo tiene tienen
+toda todas todavia todos tras tus una unas uno unos usted va vamos vez voy ya yo
+ainda agora ao aos ate coisa com dela dele depois ela elas ele eles em entao essa esse estao estava estou faz fazer
+fica foi foram isso isto lhe melhor mesmo meu minha muito na nao nas nem nossa nosso numa obrigado onde pela pelo pode
+posso qual quando quem queria quero sao sem sempre seu seus sua suas tambem tem temos tenho ter tinha tudo uma umas
+voce voces vou
 а бы был была были было быть в вам вас ведь весь во вот все всё всего всех вы где да даже для до его ее её если есть
 еще ещё ж же за зачем и из или им их к как какая какие какой ко когда которая которые который кто ли либо меня мне
 может можно мой мы на над надо нам нас наш не него нее нет ни них но ну нужно о об один он она они оно от очень по под
 пожалуйста после потом потому почему при про с сейчас со спасибо так также такой там твой те тебя тем то тогда того
 тоже только том ты у уже хочу чего чем что чтобы эта эти это этого этом этот я
-什么 怎么 么样 为什 如何 可以 一个 这个 那个 这样 那样 我们 你们 他们 没有 不是 还是
-就是 但是 因为 所以 如果 现在 然后 已经 需要 应该 能不 不能 是不
-我的 你的 的是 请帮 帮我 一下 这里 那里 哪里 哪个 谢谢 好的
-습니 니다 합니 입니 하는 에서 으로 까지 부터 어떻 떻게 그리 하고 하면 해서 해야 하지
-있는 있어 있나 없는 어요 나요 세요 주세 해주 가요 인가 무엇 어디 누구 왜요 이것 그것 우리 저는 제가 것은 것을
-지만 는데 려면 되나 하나 되는 된다 한다 이다
+什么 怎么 么样 为什 如何 可以 一个 这个 那个 这样 那样 我们 你们 他们 没有 不是 还是 就是 但是 因为 所以 如果 现在
+然后 已经 需要 应该 能不 不能 是不 我的 你的 的是 请帮 帮我 一下 这里 那里 哪里 哪个 谢谢 好的
+습니 니다 합니 입니 하는 에서 으로 까지 부터 어떻 떻게 그리 하고 하면 해서 해야 하지 있는 있어 있나 없는 어요 나요
+세요 주세 해주 가요 인가 무엇 어디 누구 왜요 이것 그것 우리 저는 제가 것은 것을 지만 는데 려면 되나 하나 되는 된다
+한다 이다
 """
+"""Function words and small talk of English, German, French, Spanish, Portuguese, Russian, Chinese and Korean, without
+accents, without words that name things developers use (`go`, `make`, `next`); hiragana is told by its script."""
 
 _NAMING = {
     "practice": "practice practices rule rules convention conventions",
@@ -182,11 +180,11 @@ def match(terms: Sequence[str]) -> str:
 
 
 def is_filler(term: str) -> bool:
-    """Return whether `term` says nothing by itself: a function word, one letter or digit, a pair of hiragana."""
+    """Return whether `term` says nothing by itself: a function word, one letter or digit, hiragana."""
     global _filler
     if _filler is None:
         _filler = frozenset(_FILLER.split())
-    if term in _filler:
+    if term in _filler or (" " in term and all(is_filler(part) for part in term.split(" "))):
         return True
     if term.isascii():
         return len(term) < 2
@@ -260,7 +258,7 @@ def _terms_of(name: str) -> list[str]:
     split = [part.lower() for part in split]
     if 1 < len(split) <= PARTS_MAX and name.isascii():
         terms.append(" ".join(split))
-        if pattern("hyphen").fullmatch(name):
+        if pattern("hyphen").fullmatch(name) and not is_filler(terms[0]):
             terms.append("".join(split))
     for part in [*(part.lower() for part in parts), *split]:
         terms += _words_of(part)

@@ -38,8 +38,8 @@ def open_reader(path: str, busy_ms: int = 2_000) -> "Reader":
     """Open the ledger file at `path` for reading.
 
     Read-write with `query_only`, because the file of a killed writer needs its
-    journal rolled back by whoever opens it next; read-only where the file allows
-    no more.
+    journal rolled back by whoever opens it next. SQLite itself goes back to
+    read-only where the file allows no more.
 
     Raises:
         NotALedger, NewerSchema, OlderSchema, StaleProjection, ReadOnly, Locked, Damaged: as their names say.
@@ -47,11 +47,7 @@ def open_reader(path: str, busy_ms: int = 2_000) -> "Reader":
     path = os.path.abspath(path)
     if not os.path.isfile(path):
         raise NotALedger(f"there is no ledger at {path}", "make one with `learnings init`")
-    try:
-        connection = _connect(path, "rw", busy_ms)
-    except (ReadOnly, FileFault):
-        connection = _connect(path, "ro", busy_ms)
-    reader = Reader(connection, path)
+    reader = Reader(_connect(path, busy_ms), path)
     try:
         reader.recognise()
     except BaseException:
@@ -60,13 +56,13 @@ def open_reader(path: str, busy_ms: int = 2_000) -> "Reader":
     return reader
 
 
-def _connect(path: str, mode: str, busy_ms: int) -> sqlite3.Connection:
+def _connect(path: str, busy_ms: int) -> sqlite3.Connection:
     """Open the file and read its first page; raise in this project's words."""
     quoted = path.replace("%", "%25").replace("?", "%3f").replace("#", "%23")
     wait_s = busy_ms / 1_000
     try:
         connection = sqlite3.connect(
-            f"file:{quoted}?mode={mode}", uri=True, timeout=wait_s, isolation_level=None, check_same_thread=False
+            f"file:{quoted}?mode=rw", uri=True, timeout=wait_s, isolation_level=None, check_same_thread=False
         )
     except sqlite3.Error as error:
         raise fault(error, path) from error
@@ -87,10 +83,12 @@ def fault(error: Exception, path: str) -> LedgerError:
         return Locked(f"{path} is locked by another process", "try again when its writer has finished")
     if code == sqlite3.SQLITE_NOTADB:
         return NotALedger(f"{path} is not a ledger", "name a file that `learnings init` made")
-    if code in (sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_READONLY, sqlite3.SQLITE_PERM, sqlite3.SQLITE_AUTH):
+    if code == sqlite3.SQLITE_CANTOPEN:
+        return ReadOnly(f"{path} cannot be opened", "you need read access to the file and to its folder")
+    if code == sqlite3.SQLITE_READONLY:
         return ReadOnly(
-            f"{path} cannot be opened as it is",
-            "make the file and its folder readable and writable for you: a journal left by a killed writer is there",
+            f"{path} cannot be written, and a killed writer left a journal that has to be rolled back first",
+            "run any command once as the owner of the file",
         )
     if code == sqlite3.SQLITE_CORRUPT:
         return Damaged(f"{path} is damaged", "run `learnings verify`, or take the last backup")
@@ -220,13 +218,15 @@ class Reader:
         _check_range("limit", limit, 1, answer.LIMIT_MAX)
         scope = _scope(project, category, tags, trust, as_of)
         asked = query.build(text, category)
+        pool = max(3 * limit, POOL_MIN)
         with self.snapshot():
             words = search.look_up(self.rows, self.stems, asked.terms or asked.filler)
-            found = search.matches(self.rows, words, scope, max(3 * limit, POOL_MIN), include_superseded)
-            if not found and (not asked.terms or category is not None or tags):
+            found = search.matches(self.rows, words, scope, pool, include_superseded)
+            listed = not found and (not asked.terms or category is not None or bool(tags))
+            if listed:
                 found = self._newest(scope, "current", limit + 1)
-            rows = hits.learnings(self.rows, [match.seq for match in found[: max(3 * limit, POOL_MIN)]], scope.at)
-            best = _final_order(found, rows, asked.terms)
+            rows = hits.learnings(self.rows, [match.seq for match in found[:pool]], scope.at)
+            best = found if listed else _final_order(found, rows, asked.terms)
             shown = self._hits(best[:limit], rows, scope.at, include_superseded)
             if explain:
                 from ledger import browse

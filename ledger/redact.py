@@ -317,11 +317,14 @@ def _named(
 def _after_name(rules: _Rules, rule: _Rule, hint: str, text: str, folded: str) -> Iterator[_Span]:
     """Yield the values of one rule, whose pattern begins at each place of `hint`."""
     place = folded.find(hint)
+    seen = 0
     while place >= 0:
         resume = place + len(hint)
         match = rule.pattern.match(text, place)
         if match and rule.reach:
-            yield from _following(rules, rule, text, match.end(), folded[max(0, place - 28) : place])
+            at = match.end() if rule.value is _WORD else max(seen, match.end())
+            yield from _following(rules, rule, text, at, folded[max(0, place - 28) : place])
+            seen = match.end() + rule.reach
         elif match:
             start, end, quoted = _read(text, match.end())
             value = _Value(

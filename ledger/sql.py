@@ -35,7 +35,7 @@ PROJECTION = "SELECT version, seq FROM projection"
 HEAD = "SELECT seq, hash FROM event ORDER BY seq DESC LIMIT 1"
 META = "SELECT ledger_id, format FROM meta"
 RECORDED_AT = "SELECT recorded_at FROM event WHERE seq = :seq"
-INSTANT = """SELECT strftime('%Y-%m-%dT%H:%M:%S', :moment), strftime('%Y-%m-%d', :day)"""
+INSTANT = """SELECT strftime('%Y-%m-%dT%H:%M:%S', :moment), strftime('%Y-%m-%d', :day, '+0 days')"""
 """A moment with an offset as UTC, NULL when there is none; and the day again, another one when it is in no calendar."""
 
 # -- words -------------------------------------------------------------------------------------------------------------
@@ -104,7 +104,8 @@ _OF_STATE = f"""JOIN learning_state AS s ON s.learning_id = l.id AND {_HOLDS.for
 WHERE s.state = :state AND l.erased_by IS NULL AND {_FITS}"""
 NEWEST = f"""SELECT l.seq, l.id FROM learning AS l {_OF_STATE} AND l.seq < :before
 ORDER BY l.seq DESC LIMIT :many"""
-NEWEST_AMONG = f"""SELECT l.seq, l.id FROM json_each(:seqs) AS want CROSS JOIN learning AS l ON l.seq = want.value {_OF_STATE}
+NEWEST_AMONG = f"""SELECT l.seq, l.id
+FROM json_each(:seqs) AS want CROSS JOIN learning AS l ON l.seq = want.value {_OF_STATE}
 ORDER BY l.seq DESC LIMIT :many"""
 PROJECT_SEQS = """SELECT seq FROM learning
 WHERE project IN (:project, '*') AND (:category IS NULL OR category = :category) AND seq < :before
@@ -115,7 +116,7 @@ ORDER BY seq DESC LIMIT :page"""
 
 IDS_FROM = """SELECT l.id, l.project FROM learning AS l
 WHERE l.id >= :first AND l.id < :last ORDER BY l.id LIMIT :many"""
-IDS_BEFORE = "SELECT l.id FROM learning AS l WHERE l.id < :first ORDER BY l.id DESC LIMIT :many"
+IDS_BEFORE = "SELECT l.id, l.project FROM learning AS l WHERE l.id < :first ORDER BY l.id DESC LIMIT :many"
 SEQ_OF = "SELECT seq FROM learning WHERE id = :id"
 ORIGIN = """SELECT l.seq, l.actor_kind, l.channel, l.batch, l.erased_by,
        (SELECT max(t.seq) FROM touch AS t WHERE t.id = l.id)
@@ -133,7 +134,7 @@ WHERE t.id = :id ORDER BY e.seq"""
 
 COUNT_BY_STATE = "SELECT state, count(*) FROM learning_state WHERE to_seq IS NULL GROUP BY state ORDER BY state"
 _COUNT_CURRENT = """FROM learning AS l JOIN learning_state AS s ON s.learning_id = l.id AND s.to_seq IS NULL
-WHERE s.state = 'current'"""
+WHERE s.state = 'current' AND l.erased_by IS NULL"""
 COUNT_BY_PROJECT = f"SELECT l.project, count(*) {_COUNT_CURRENT} GROUP BY l.project ORDER BY count(*) DESC, l.project"
 COUNT_BY_CATEGORY = f"SELECT l.category, count(*) {_COUNT_CURRENT} GROUP BY l.category ORDER BY l.category"
 COUNT_BY_TRUST = f"SELECT l.trust, count(*) {_COUNT_CURRENT} GROUP BY l.trust ORDER BY l.trust DESC"

@@ -43,7 +43,7 @@ FROM source WHERE source_id = :source ORDER BY from_seq LIMIT 1"""
 
 EMPTY = (
     """UPDATE learning SET title = NULL, problem = NULL, solution = NULL, project = NULL, tags = NULL,
-       observed_at = NULL, content_key = NULL, erased_by = :by WHERE seq = :seq""",
+       observed_at = NULL, content_key = NULL, erased_by = :by WHERE seq = :seq AND erased_by IS NULL""",
     "DELETE FROM learning_fts WHERE rowid = :seq",
     """UPDATE source SET kind = NULL, locator = NULL, locator_key = NULL, path = NULL, line = NULL
        WHERE event_seq = :seq""",
@@ -111,3 +111,19 @@ WHERE learning_id = ? ORDER BY source_id, from_seq"""
 BLOCKED = """SELECT json_extract(data, '$.blocked') FROM event
 WHERE kind = 'payload.erased' AND json_array_length(data, '$.blocked') > 0 ORDER BY seq"""
 CHECK_INDEX = "INSERT INTO learning_fts (learning_fts) VALUES ('integrity-check')"
+
+# -- PostgreSQL ---------------------------------------------------------------------------------------------------------
+
+REVISION = "SELECT version_num FROM alembic_version"
+LIMITS = """SELECT set_config('lock_timeout', :wait, true),
+       CASE current_setting('synchronous_commit') WHEN 'off' THEN set_config('synchronous_commit', 'on', true) END"""
+APPEND_LOCK = "SELECT pg_advisory_xact_lock(:key)"
+MIGRATION_LOCK = "SELECT pg_advisory_lock(:key)"
+CLOCK = "SELECT CAST(extract(epoch FROM clock_timestamp()) * 1000000 AS bigint)"
+TRIGGERS = """SELECT pg_get_triggerdef(t.oid), t.tgenabled IN ('O', 'A') FROM pg_trigger AS t
+JOIN pg_class AS c ON c.oid = t.tgrelid JOIN pg_namespace AS n ON n.oid = c.relnamespace
+WHERE n.nspname = 'public' AND c.relname IN ('event', 'payload', 'meta') AND NOT t.tgisinternal ORDER BY t.oid"""
+FUNCTIONS = """SELECT p.proname, p.prosrc FROM pg_proc AS p JOIN pg_namespace AS n ON n.oid = p.pronamespace
+WHERE n.nspname = 'public' AND starts_with(p.proname, 'ledger_') ORDER BY p.oid"""
+ENCODING = "SELECT current_setting('server_encoding')"
+"""`LIMITS` bounds the wait for the append lock and makes a commit durable where the role would not wait for it."""

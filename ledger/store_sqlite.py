@@ -84,7 +84,8 @@ class SqliteStore(Log):
         Raises:
             NotALedger, NewerSchema, OlderSchema, UnsafePlace, ReadOnly, Locked: as their names say.
         """
-        self.path = os.path.abspath(path)
+        self._named = os.path.abspath(path)
+        self.path = os.path.realpath(path) if os.path.islink(path) and os.path.exists(path) else self._named
         self.actor = actor or person()
         self.remarks: list[str] = []
         self.created = False
@@ -131,7 +132,7 @@ class SqliteStore(Log):
         ):
             connection.execute(f"PRAGMA {pragma}").fetchall()
         connection.set_authorizer(self._authorize)
-        self._identity = place.identity(self.path)
+        self._identity = place.identity(self._named)
 
     def _authorize(self, action: int, one: str | None, two: str | None, database: str | None, by: str | None) -> int:
         """Refuse what would undo the triggers on our own connection; a rebuild may drop projections only."""
@@ -241,9 +242,9 @@ class SqliteStore(Log):
     def _write(self, act: Callable[[Moment, str], list[Event]], accept: bool = False) -> list[Event]:
         """Run `act` under the lock, with the checks before it and the anchor after it."""
         with self._faults(), self._threads, WriteLock(self.path, self._wait_s):
-            if place.identity(self.path) != self._identity:
+            if place.identity(self._named) != self._identity:
                 raise Replaced(
-                    f"{self.path} is no longer the file that was opened; nothing was written",
+                    f"{self._named} is no longer the file that was opened; nothing was written",
                     "close this program and open the ledger again",
                 )
             anchor = place.read_anchor(self.path)
@@ -305,6 +306,15 @@ class SqliteStore(Log):
         if row is None or tuple(row) != (fold.PROJECTION_VERSION, moment.head.seq):
             self._rebuild(moment)
             self.remarks.append("the projections were rebuilt from the log first")
+
+    def catch_up(self) -> None:
+        """Rebuild the projections if another version made them; else do nothing."""
+
+        def act(moment: Moment, last_time: str) -> list[Event]:
+            self._refresh(moment)
+            return []
+
+        self._write(act)
 
     def rebuild(self) -> int:
         """Drop and replay every projection in one transaction; return the seq they reach.

@@ -1,0 +1,212 @@
+"""Open what a stranger may have put there: bounded, never through a link, never blocking.
+
+A memory folder can hold a link to a key, a pipe that never answers, a sparse
+file of a terabyte or bytes of no text; each costs a diagnostic and none of its
+neighbours. A file is read once, from the descriptor that was checked.
+"""
+
+import os
+import stat
+from typing import NamedTuple
+
+from ledger.model import LOCATOR_CHARS, Diagnostic
+
+NOTE_BYTES = 1 << 20
+"""Largest note that is read. The largest in a corpus of 269 public memory notes had 11,000 characters."""
+
+DEPTH_MAX = 12
+"""Folders below a root that are still entered."""
+
+ENTRIES_MAX = 50_000
+"""Directory entries looked at below one root."""
+
+PATH_CHARS = LOCATOR_CHARS - 600
+"""Longest path that still leaves room for a heading in a locator."""
+
+SKIPPED_FOLDERS = frozenset({".git", ".hg", ".svn", ".venv", "__pycache__", "node_modules", "venv"})
+"""Folders that hold other people's files, or none that are notes."""
+
+_FLAGS = os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_CLOEXEC", 0)
+_BINARY = getattr(os, "O_BINARY", 0)
+
+
+class Unread(Exception):
+    """A file that is not read; `code` and `message` are those of its diagnostic."""
+
+    def __init__(self, code: str, message: str) -> None:
+        super().__init__(message)
+        self.code = code
+        self.message = message
+
+
+class Walk(NamedTuple):
+    """Files below a root, sorted; `unread` are files and folders that exist and were left out."""
+
+    files: list[str]
+    unread: list[str]
+    diagnostics: list[Diagnostic]
+
+
+def open_regular(path: str) -> int:
+    """Return a descriptor of a regular file; the caller closes it.
+
+    Raises:
+        Unread: it is a link, a pipe, a device, a folder, somebody else's file
+            under a second name, or cannot be opened.
+    """
+    try:
+        if stat.S_ISLNK(os.lstat(path).st_mode):
+            raise Unread("symlink", "a symbolic link is not followed; the file was skipped")
+        descriptor = os.open(path, _FLAGS | _BINARY)
+    except FileNotFoundError:
+        raise Unread("not-found", "there is no such file") from None
+    except (OSError, ValueError) as error:
+        word = error.strerror if isinstance(error, OSError) and error.strerror else "its name is not legal"
+        raise Unread("unreadable", f"it cannot be opened ({word}); the file was skipped") from None
+    try:
+        _check(os.fstat(descriptor))
+    except Unread:
+        os.close(descriptor)
+        raise
+    return descriptor
+
+
+def _check(found: os.stat_result) -> None:
+    """Raise `Unread` unless this is a regular file of ours, or one that has no second name."""
+    if not stat.S_ISREG(found.st_mode):
+        raise Unread("not-regular", "it is not a regular file; it was skipped")
+    mine = os.geteuid() if hasattr(os, "geteuid") else found.st_uid
+    if found.st_nlink > 1 and found.st_uid != mine:
+        raise Unread("hard-link", "it is a second name of a file that belongs to somebody else; it was skipped")
+
+
+def read_bytes(path: str, cap: int = NOTE_BYTES) -> bytes:
+    """Return the bytes of a regular file of at most `cap` bytes.
+
+    Raises:
+        Unread: it is larger, or not what `open_regular` opens.
+    """
+    descriptor = open_regular(path)
+    try:
+        if os.fstat(descriptor).st_size > cap:
+            raise Unread("too-large", f"it is larger than {cap:,} bytes; the file was skipped")
+        raw = _read(descriptor, cap + 1)
+    except OSError as error:
+        raise Unread("unreadable", f"it cannot be read ({error.strerror}); the file was skipped") from None
+    finally:
+        os.close(descriptor)
+    if len(raw) > cap:
+        raise Unread("too-large", f"it grew beyond {cap:,} bytes while it was read; the file was skipped")
+    return raw
+
+
+def read_head(path: str, size: int) -> bytes:
+    """Return the first `size` bytes of a regular file of any size.
+
+    Raises:
+        Unread: see `open_regular`.
+    """
+    descriptor = open_regular(path)
+    try:
+        return _read(descriptor, size)
+    except OSError as error:
+        raise Unread("unreadable", f"it cannot be read ({error.strerror}); the file was skipped") from None
+    finally:
+        os.close(descriptor)
+
+
+def _read(descriptor: int, size: int) -> bytes:
+    parts = []
+    while size > 0 and (part := os.read(descriptor, min(size, 1 << 20))):
+        parts.append(part)
+        size -= len(part)
+    return b"".join(parts)
+
+
+def decoded(raw: bytes) -> str:
+    """Return bytes as text: UTF-8 (or UTF-16 that says so), without a byte order mark, lines ended by LF.
+
+    Raises:
+        Unread: the bytes are no such text, or hold U+0000.
+    """
+    encoding = "UTF-16" if raw[:2] in (b"\xff\xfe", b"\xfe\xff") else "UTF-8"
+    try:
+        text = raw.decode(encoding).removeprefix("\ufeff")
+    except UnicodeDecodeError as error:
+        line = raw.count(b"\n", 0, error.start) + 1
+        raise Unread("not-text", f"it is not {encoding} from line {line} on; the file was skipped") from None
+    if "\0" in text:
+        raise Unread("nul", "it holds U+0000, as binary files do; the file was skipped")
+    return text.replace("\r\n", "\n").replace("\r", "\n") if "\r" in text else text
+
+
+def read_text(path: str, cap: int = NOTE_BYTES) -> str:
+    """Return the text of a regular file; see `read_bytes` and `decoded`.
+
+    Raises:
+        Unread: the file or its bytes are not what they should be.
+    """
+    return decoded(read_bytes(path, cap))
+
+
+def shown(path: str) -> str:
+    """Return a path as a diagnostic may carry it: bytes that are no text are escaped."""
+    return path.encode("utf-8", "surrogateescape").decode("utf-8", "backslashreplace")
+
+
+def walk(root: str, suffix: str = ".md") -> Walk:
+    """Return the files below a folder whose names end in `suffix`, in the order of their names.
+
+    Links to folders are not entered. What is too deep, too many or not
+    readable is `unread`, with a diagnostic.
+    """
+    found = Walk([], [], [])
+    left = ENTRIES_MAX
+    todo = [(root, 0)]
+    while todo:
+        folder, depth = todo.pop()
+        entries = _entries(folder, left, found)
+        left -= len(entries)
+        below = []
+        for entry in entries:
+            if entry.is_dir(follow_symlinks=False):
+                if entry.name not in SKIPPED_FOLDERS:
+                    below.append((entry.path, depth + 1))
+            elif entry.name.lower().endswith(suffix):
+                _take(entry, found)
+        if depth == DEPTH_MAX and below:
+            _skip(found, folder, "too-deep", f"folders more than {DEPTH_MAX} levels down were not entered")
+        else:
+            todo += reversed(below)
+    return found
+
+
+def _entries(folder: str, left: int, found: Walk) -> "list[os.DirEntry[str]]":
+    """Return the entries of a folder by name, at most `left`."""
+    try:
+        with os.scandir(folder) as listing:
+            entries = [entry for entry, _ in zip(listing, range(left + 1), strict=False)]
+    except OSError as error:
+        _skip(found, folder, "unreadable", f"the folder cannot be listed ({error.strerror})")
+        return []
+    if len(entries) > left:
+        _skip(found, folder, "too-many", f"more than {ENTRIES_MAX:,} entries below one root; the rest was not read")
+        return []
+    return sorted(entries, key=lambda entry: entry.name)
+
+
+def _take(entry: "os.DirEntry[str]", found: Walk) -> None:
+    """Note a file by its kind; what is no regular file, or cannot be named in a locator, is left out."""
+    if entry.is_symlink():
+        _skip(found, entry.path, "symlink", "a symbolic link is not followed; the file was skipped")
+    elif not entry.is_file(follow_symlinks=False):
+        _skip(found, entry.path, "not-regular", "it is not a regular file; it was skipped")
+    elif len(entry.path) > PATH_CHARS or shown(entry.path) != entry.path:
+        _skip(found, entry.path, "file-name", "its path is too long or not UTF-8; the file was skipped")
+    else:
+        found.files.append(entry.path)
+
+
+def _skip(found: Walk, path: str, code: str, message: str) -> None:
+    found.unread.append(path)
+    found.diagnostics.append(Diagnostic(shown(path), None, code, message))

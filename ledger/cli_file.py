@@ -1,0 +1,126 @@
+"""Commands about the file as a whole: `init export verify rebuild upgrade serve`."""
+
+import os
+import time
+from collections.abc import Iterator
+from typing import Any
+
+from ledger import cli_text
+from ledger.cli_call import DRY_RUN, Arg, Call, Result, command
+from ledger.errors import BadArgument, Damaged, RolledBack
+from ledger.model import plain
+
+
+@command(DRY_RUN)
+def init(call: Call) -> Result:
+    """Make a ledger, or say what is there already."""
+    is_new = not (os.path.exists(call.file) and os.path.getsize(call.file))
+    if is_new and call.given.dry_run:
+        call.remark("dry run: nothing was written")
+        document: dict[str, Any] = {"file": call.file, "ledger_id": None, "created": True}
+        return Result(document, lambda: [f"would have made {call.file}"])
+    call.writing(create=True).close()
+    with call.reading() as reader:
+        document = {"file": call.file, "ledger_id": reader.meta()["ledger_id"], "created": is_new}
+    verb = "made" if is_new else "found"
+    return Result(document, lambda: [f"{verb} {call.file} (ledger {document['ledger_id']})"])
+
+
+@command(
+    Arg("--format", "jsonl (what `learnings import` reads) or md", default="jsonl"),
+    Arg("--output", "the file to write, 0600; without it, standard output"),
+    Arg("--state", "only learnings of this state (default: current; `all`: what was ever served)", many="each"),
+)
+def export(call: Call) -> Result:
+    """Write learnings out."""
+    from ledger import export as exporting
+
+    given = call.given
+    states = exporting.states_of(given.state)
+    if given.format not in exporting.FORMATS:
+        raise BadArgument("unknown format; nothing was written", "use one of: " + ", ".join(exporting.FORMATS))
+    now = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
+    form = exporting.FORMATS[given.format]
+    if given.output is not None:
+        with call.reading() as reader:
+            count = exporting.write(given.output, form(reader, states, now))
+        path = os.path.abspath(given.output)
+        return Result({"file": path, "lines": count}, lambda: [f"wrote {count} lines to {path}"])
+    if call.is_json:
+        with call.reading() as reader, reader.snapshot():
+            top = exporting.header(reader, now)
+            return Result({**top, "learnings": list(exporting.learnings(reader, states))})
+
+    def lines() -> Iterator[str]:
+        with call.reading() as reader:
+            yield from form(reader, states, now)
+
+    return Result(None, lines, is_exact=given.format == "jsonl")
+
+
+@command(Arg("--accept-head", "let a log that is behind its anchor be written again", is_flag=True))
+def verify(call: Call) -> Result:
+    """Check hashes, payloads, anchor, schema and projections; nothing is changed without --accept-head."""
+    from ledger.cli_progress import busy
+
+    with call.writing() as ledger:
+        if call.given.accept_head:
+            accepted = ledger.accept_head()
+            for text in accepted.remarks:
+                call.remark(text)
+        with busy("checking every event"):
+            verdict = ledger.verify()
+    document = plain(verdict)
+    for text in verdict.remarks:
+        call.remark(text)
+    codes = {problem.code for problem in verdict.problems}
+    fault = RolledBack if codes == {"rolled_back"} else Damaged
+    if codes:
+        call.remark(f"{len(verdict.problems)} problems; nothing was changed")
+    if "rolled_back" in codes:
+        call.remark("find the newer file, or accept this one with `learnings verify --accept-head`")
+    return Result(document, lambda: _verdict(document), 0 if verdict.ok else fault.exit_code)
+
+
+def _verdict(document: dict[str, Any]) -> Iterator[str]:
+    head = document["head"]
+    told = f"{document['events']} events, {document['erased']} erased, head {head['seq']} {head['hash'][:16]}…"
+    yield f"{'ok' if document['ok'] else 'not ok'}: {told}"
+    rows = [
+        ("file" if problem["seq"] is None else f"event {problem['seq']}", problem["code"], problem["message"])
+        for problem in document["problems"]
+    ]
+    yield from cli_text.aligned(rows)
+
+
+@command(DRY_RUN)
+def rebuild(call: Call) -> Result:
+    """Derive every projection anew; the log is only read, and refused when it does not verify."""
+    from ledger.cli_progress import busy
+
+    with call.writing() as ledger:
+        if call.given.dry_run:
+            seq = ledger.reader.head().seq
+            call.remark("dry run: nothing was written")
+        else:
+            with busy("replaying the log"):
+                seq = ledger.rebuild()
+    verb = "would have rebuilt" if call.given.dry_run else "rebuilt"
+    return Result({"seq": seq}, lambda: [f"{verb} the projections up to event {seq}"])
+
+
+@command(DRY_RUN)
+def upgrade(call: Call) -> Result:
+    """Migrate the file to this program's schema."""
+    from ledger.upgrade import upgrade as migrate
+
+    document = plain(migrate(call.file, dry_run=call.given.dry_run))
+    return Result(document, lambda: cli_text.stats(document))
+
+
+@command(Arg("--project", "the session's project (default: the repository of the working folder)"))
+def serve(call: Call) -> Result:
+    """Serve until the client closes standard input."""
+    from mcp_server.__main__ import serve as serve_file
+
+    return Result(exit_code=serve_file(call.file, call.given.project))
