@@ -8,6 +8,7 @@ vocabulary of checks, and splitting them would hide that.)
 """
 
 import json
+import uuid
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from types import TracebackType
@@ -106,7 +107,7 @@ class Ledger:
 
     @property
     def reader(self) -> Reader:
-        """The read path over the same file, on its own connection; projections of an older program are rebuilt first."""
+        """The read path over the same file, on its own connection; an older program's projections are rebuilt first."""
         if self._reader is None:
             try:
                 self._reader = open_reader(self.path)
