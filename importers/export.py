@@ -51,7 +51,7 @@ def parse(lines: Iterable[bytes], path: str) -> Parsed:
         lines: its lines, each at most `LINE_BYTES` + 1 long, the first the header.
         path: its real path, for sources and diagnostics.
     """
-    found = Parsed([], frozenset(), [], True)
+    found = Parsed([], frozenset(), [], is_complete=True)
     places: set[str] = set()
     bad = others = 0
     ledger_id = None
@@ -116,7 +116,7 @@ def _text(row: dict[str, Any], key: str) -> str:
     return value
 
 
-# -- strict JSON ---------------------------------------------------------------------------------------------------------
+# -- strict JSON ------------------------------------------------------------------------------------------------------
 
 
 def strict(line: bytes) -> dict[str, Any]:

@@ -23,12 +23,13 @@ HEADER_CHARS = 64_000
 DEPTH_MAX = 16
 KEYS_MAX = 200
 
-RESERVED = frozenset(
-    """
-    actor actor_id actor_kind batch channel confidence created created_at date event_id id pinned project
-    recorded_at seq state superseded_by supersedes trust updated updated_at
-    """.split()
-)
+# fmt: off
+RESERVED = frozenset({
+    "actor", "actor_id", "actor_kind", "batch", "channel", "confidence", "created", "created_at", "date",
+    "event_id", "id", "pinned", "project", "recorded_at", "seq", "state", "superseded_by", "supersedes",
+    "trust", "updated", "updated_at",
+})
+# fmt: on
 """Keys that would forge what only the ledger or the place of a file may say."""
 
 Value = str | list[str]

@@ -158,10 +158,11 @@ def _item(found: list[Line]) -> Block:
 def _prose(found: list[Line]) -> list[Block]:
     """Return lines as one block of prose, none when they say nothing."""
     kept = [line for line in found if line.code or not _RULE.match(line.text)]
-    while kept and not kept[0].text.strip():
-        kept = kept[1:]
-    text = "\n".join(line.text for line in kept).rstrip()
-    return [Block(is_item=False, line=kept[0].number, text=text)] if text else []
+    first = next((at for at, line in enumerate(kept) if line.text.strip()), None)
+    if first is None:
+        return []
+    text = "\n".join(line.text for line in kept[first:]).rstrip()
+    return [Block(is_item=False, line=kept[first].number, text=text)]
 
 
 def plain(text: str) -> str:

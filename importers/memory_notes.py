@@ -37,6 +37,9 @@ PROBLEM_PART_CHARS = 3_000
 LOADED_LINES, LOADED_UNITS = 200, 25_000
 """What the client loads of an index: lines, and UTF-16 units (measured with 2.1.332)."""
 
+MISSING_SHOWN = 20
+"""Index lines without a target that are named one by one."""
+
 _TYPES = ("feedback", "user", "project", "reference")
 _AGENT = re.compile(r"[/\\]agent-memory(?:-local)?[/\\]([^/\\]+)[/\\]")
 _WHY = re.compile(
@@ -96,6 +99,7 @@ class _Note:
         self.tags = self._tags()
         self.drafts: list[Draft] = []
         self.places: set[str] = set()
+        self.missing: list[int] = []
         self.diagnostics = list(header.diagnostics)
 
     def parsed(self, text: str) -> Parsed:
@@ -106,6 +110,7 @@ class _Note:
                 self._read_section(section)
         else:
             self._read_topic(lines)
+        self._say_what_is_missing()
         self.places.add(self._locator(()))
         return Parsed(self.drafts, frozenset(self.places), self.diagnostics)
 
@@ -161,8 +166,9 @@ class _Note:
         top = mark[1] if mark is not None else ""
         rest = body.partition("\n")[2].strip() if mark is not None else body
         description, name = self.header.text("description"), self._name()
-        about = [text for text in (description, name, top, self._stem()) if text]
-        solution = rest or (description if description != about[-1] else "") or top
+        slug = re.sub(r"[_-]+", " ", self.header.text("name")).strip()
+        about = [text for text in (description, name, top, slug, self._stem()) if text]
+        solution = rest or description or top
         if not solution:
             self._say(1, "empty-note", "it holds no text; nothing was imported")
             return
@@ -194,7 +200,7 @@ class _Note:
         self.places.add(self._locator(section.path))
         intro = ""
         found = [kept for block in markdown.blocks(section.lines) if (kept := self._without_links(block))]
-        for block, after in zip(found, [*found[1:], None], strict=True):
+        for block, after in zip(found, [*found[1:], None], strict=False):
             if not block.is_item and after is not None and after.is_item and _is_intro(block.text):
                 intro = markdown.plain(block.text).rstrip(":")
             elif block.is_item:
@@ -235,11 +241,20 @@ class _Note:
         if "://" in target:
             return False
         if not self._exists(target):
-            self._say(number, "index-target", "the file this line points to is not among the notes that were found")
+            self.missing.append(number)
         return True
 
     def _exists(self, target: str) -> bool:
         return os.path.normpath(os.path.join(os.path.dirname(self.path), target)) in self.files
+
+    def _say_what_is_missing(self) -> None:
+        """Name the index lines that point to no note: each, up to a number, and how many more there are."""
+        for number in self.missing[:MISSING_SHOWN]:
+            self._say(number, "index-target", "the file this line points to is not among the notes that were found")
+        more = len(self.missing) - MISSING_SHOWN
+        if more > 0:
+            line = self.missing[MISSING_SHOWN]
+            self._say(line, "index-target", f"this and {more - 1:,} more lines point to files that were not found")
 
     def _say_what_is_not_loaded(self, text: str) -> None:
         """Say from which line on the client does not load this index; all of it is imported."""
@@ -253,7 +268,7 @@ class _Note:
                 dropped + offset,
                 "not-loaded",
                 f"the client loads at most {LOADED_LINES} lines and {LOADED_UNITS:,} UTF-16 units of an index: nothing"
-                " from this line on; all of it was imported",
+                " from this line on; all of it was read here",
             )
 
     # -- drafts -----------------------------------------------------------------------------------------------------
@@ -274,7 +289,7 @@ class _Note:
                     piece,
                     category,
                     self.project,
-                    _title(title, TITLE_CHARS - len(mark)) + mark,
+                    (_title(title, TITLE_CHARS - len(mark)) or derived_title(problem)) + mark,
                     self.tags,
                     self.header.text("modified") or None,
                     confidence,

@@ -106,11 +106,9 @@ def origin(config: str) -> str | None:
     here = False
     for line in config.replace("\\\n", "").split("\n"):
         start = _ORIGIN.match(line)
-        if start is not None:
-            here, line = True, start[1]
-        elif _SECTION.match(line):
-            here = False
-        match = _URL.match(line) if here else None
+        if start is not None or _SECTION.match(line):
+            here = start is not None
+        match = _URL.match(start[1] if start is not None else line) if here else None
         if match is not None:
             value = match[1].strip()
             quoted = re.match(r'"((?:[^"\\]|\\.)*)"', value)
@@ -139,7 +137,7 @@ def folder_name(path: str) -> str:
     return name if name and name not in (".", "*") else "root"
 
 
-# -- the client's own folders -------------------------------------------------------------------------------------------
+# -- the client's own folders -----------------------------------------------------------------------------------------
 
 
 def slug_folder(path: str) -> str | None:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from ledger import answer, hits, query, search, sql
 from ledger.answer import HistoryEvent, Hit
 from ledger.errors import AmbiguousId, BadArgument, NotFound
-from ledger.model import AGENT_PREFIX_CHARS, EVERYWHERE, ID_CHARS, ID_PREFIX
+from ledger.model import AGENT_PREFIX_CHARS, ID_CHARS, ID_PREFIX
 from ledger.search import Match, Words
 
 if TYPE_CHECKING:
@@ -45,7 +45,8 @@ def resolve(reader: "Reader", prefix: str, minimum: int, project: str | None) ->
     first = ID_PREFIX + typed
     # '{' comes after every letter of an id, so this is the range of all ids with that beginning.
     found = reader.rows(sql.IDS_FROM, {"first": first, "last": first + "{", "many": IDS_LISTED})
-    ids = [name for name, place in found if project is None or place in (project, EVERYWHERE)]
+    places = None if project is None else reader.projects(project)
+    ids = [name for name, place in found if places is None or place in places]
     if len(ids) > 1:
         raise AmbiguousId(first, ids)
     if not ids:
@@ -57,7 +58,8 @@ def _suggestion(reader: "Reader", first: str, project: str | None) -> str:
     """Return a hint with the ids that share most of the beginning of `first`, the longest share first."""
     after = reader.rows(sql.IDS_FROM, {"first": first, "last": ID_PREFIX + "{", "many": NEAREST})
     before = reader.rows(sql.IDS_BEFORE, {"first": first, "many": NEAREST})
-    ids = [name for name, place in [*before, *after] if project is None or place in (project, EVERYWHERE)]
+    places = None if project is None else reader.projects(project)
+    ids = [name for name, place in [*before, *after] if places is None or place in places]
 
     def shared(name: str) -> int:
         return next((at for at, (one, two) in enumerate(zip(name, first, strict=False)) if one != two), len(first))

@@ -261,6 +261,7 @@ def _guarded(act: Any, *given: Any) -> None:
     except BrokenPipeError:
         raise
     except OSError as error:
+        _leave_pipe()
         reason = (error.strerror or type(error).__name__).lower()
         raise FileFault(
             f"the answer could not be written ({reason}); what the command did stands",

@@ -111,11 +111,18 @@ def rebuild(call: Call) -> Result:
 
 @command(DRY_RUN)
 def upgrade(call: Call) -> Result:
-    """Migrate the file to this program's schema."""
+    """Migrate the file to this program's schema; nothing else ever does."""
+    from ledger.cli_call import WAIT_S
     from ledger.upgrade import upgrade as migrate
 
-    document = plain(migrate(call.file, dry_run=call.given.dry_run))
-    return Result(document, lambda: cli_text.stats(document))
+    done = migrate(call.file, call.given.dry_run, call.remark, wait_s=WAIT_S)
+    line = f"{call.file} has schema {done.to_revision}; there is nothing to do"
+    if done.steps:
+        verb = "would upgrade" if call.given.dry_run else "upgraded"
+        line = f"{verb} from {done.from_revision or 'nothing'} to {done.to_revision} ({', '.join(done.steps)})"
+    if done.backup is not None:
+        line += f"; the file as it was: {done.backup}"
+    return Result({"file": call.file, **plain(done)}, lambda: [line])
 
 
 @command(Arg("--project", "the session's project (default: the repository of the working folder)"))

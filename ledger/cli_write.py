@@ -174,7 +174,6 @@ def release(call: Call) -> Result:
 def _draft(call: Call) -> Draft:
     """Return the draft that the arguments describe; what was not given is chosen and said."""
     given = call.given
-    problem, solution = texts(given.problem, given.solution)
     category, project = given.category, given.project
     if category is None:
         category = DEFAULT_CATEGORY
@@ -183,6 +182,7 @@ def _draft(call: Call) -> Draft:
         project = project_of(call, os.getcwd()) or EVERYWHERE
         where = "everywhere, because this folder belongs to no project" if project == EVERYWHERE else f"in {project}"
         call.remark(f"it holds {where} (--project)")
+    problem, solution = texts(given.problem, given.solution)
     draft = Draft(problem, solution, category, project, given.title, tuple(given.tag))
     if not os.path.exists(call.file):
         door.draft(draft)  # what is refused makes no file

@@ -5,6 +5,7 @@ place?", so that the caller may supersede instead of recording beside.
 Lean path: stdlib only.
 """
 
+import json
 from typing import TYPE_CHECKING
 
 from ledger import hits, query, rank, search, sql
@@ -63,7 +64,8 @@ def _candidates(reader: "Reader", stems: Stems, text: str, project: str) -> tupl
     """Return the best current learnings for a text, and what each of its terms tells."""
     asked = query.build(text)
     words = search.look_up(reader.rows, stems, asked.terms or asked.filler)
-    found = search.matches(reader.rows, words, Scope(project=project), POOL, superseded=False)
+    scope = Scope(projects=json.dumps(reader.projects(project)))
+    found = search.matches(reader.rows, words, scope, POOL, superseded=False)
     told = {term: rank.information(words.counts.get(term, 0), words.total) for term in words.plan.kept}
     return found[:POOL], told
 

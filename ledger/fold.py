@@ -181,7 +181,7 @@ def legal(act: Act, flags: Mapping[str, Flags]) -> Fault | None:
 
     Only ids in `flags` are looked at: an undo replays a part of the log, and
     what it does not touch stands as it stood. `event.undone` is judged by
-    `first_fault`.
+    `faults`.
     """
     ground = GROUNDS.get(act.kind)
     if ground is not None and act.stream in flags:
@@ -228,8 +228,11 @@ def fold(learning_id: str, acts: Iterable[Act]) -> Flags:
     return flags
 
 
-def first_fault(acts: list[Act], ids: Iterable[str]) -> tuple[Act, Fault] | None:
-    """Replay what is alive among `acts`; return the first event without ground, and why.
+def faults(acts: list[Act], ids: Iterable[str]) -> list[tuple[Act, Fault]]:
+    """Replay what is alive among `acts`; return every event without ground, in seq order, and why.
+
+    An event without ground has no effect in the replay, so what is returned
+    after the first is what would lose its ground if those before it went.
 
     Args:
         acts: every event that touches one of `ids`, in seq order, ending with
@@ -238,23 +241,25 @@ def first_fault(acts: list[Act], ids: Iterable[str]) -> tuple[Act, Fault] | None
     """
     live = alive(acts)
     flags = dict.fromkeys(ids, BLANK)
-    undone_by: dict[int, int] = {}
+    undone: set[int] = set()
+    found: list[tuple[Act, Fault]] = []
     for act in acts:
         if act.seq not in live:
             continue
         if act.kind == "event.undone":
-            for target in act.data["targets"]:
-                if target in undone_by:
-                    return act, Fault("undone", str(target))
-                undone_by[target] = act.seq
+            twice = undone.intersection(act.data["targets"])
+            if twice:
+                found.append((act, Fault("undone", str(min(twice)))))
+            undone.update(act.data["targets"])
             continue
         fault = legal(act, flags)
         if fault is not None:
-            return act, fault
+            found.append((act, fault))
+            continue
         for name in names(act):
             if name in flags:
                 flags[name] = step(flags[name], act, name)
-    return None
+    return found
 
 
 def setting_seq(acts: Iterable[Act]) -> int | None:

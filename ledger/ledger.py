@@ -678,9 +678,9 @@ def _own_id(given: str | None) -> str:
     if given is None:
         return new_event_id()
     try:
-        canonical = str(uuid.UUID(given))
+        canonical: str | None = str(uuid.UUID(given))
     except ValueError:
-        canonical = ""
+        canonical = None
     if canonical != given:
         raise BadArgument("the event id is not a UUID like 01900000-0000-7000-8000-000000000001; nothing was written")
     return given

@@ -4,7 +4,6 @@ Level 0 and lean: a hook imports this on every prompt, so there is nothing here
 but the standard library and nothing that reads a file or the environment.
 """
 
-import hashlib
 import os
 import time
 from typing import Any, NamedTuple
@@ -311,6 +310,8 @@ def learning_id(event_id: str) -> str:
     Hashed, not time-ordered: the shortest unique prefix among 5,000 ids made in
     two seconds is 3 to 5 characters instead of 11 to 13.
     """
+    import hashlib  # 2 ms that a query does not need
+
     digest = hashlib.sha256(event_id.encode("ascii")).digest()
     number = int.from_bytes(digest[:17], "big") >> 6
     letters = []

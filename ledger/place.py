@@ -32,14 +32,21 @@ class Anchor(NamedTuple):
 
 
 def make_folder(path: str) -> None:
-    """Make the folder of a ledger file, 0700, when it is missing."""
+    """Make the folder of a ledger file, and those above it, each 0700, where they are missing."""
     folder = os.path.dirname(os.path.abspath(path))
     try:
-        os.makedirs(folder, mode=0o700, exist_ok=True)
+        _make_folders(folder)
     except FileExistsError:
         raise ReadOnly(f"{folder} is not a folder; nothing was written", "choose another place with --file") from None
     except OSError as error:
         raise os_fault(error, folder) from None
+
+
+def _make_folders(folder: str) -> None:
+    above = os.path.dirname(folder)
+    if not os.path.isdir(above):
+        _make_folders(above)  # `makedirs` would give them the mode of the umask
+    os.makedirs(folder, mode=0o700, exist_ok=True)
 
 
 def make_file(path: str) -> None:

@@ -27,7 +27,7 @@ from ledger.errors import (
     UnknownCategory,
 )
 from ledger.fold import PROJECTION_VERSION
-from ledger.model import CATEGORIES, PREFIX_CHARS, STATES, Head
+from ledger.model import CATEGORIES, EVERYWHERE, PREFIX_CHARS, STATES, Head
 from ledger.search import Match, Scope
 
 POOL_MIN = 30
@@ -59,11 +59,9 @@ def open_reader(path: str, busy_ms: int = 2_000) -> "Reader":
 def _connect(path: str, busy_ms: int) -> sqlite3.Connection:
     """Open the file and read its first page; raise in this project's words."""
     quoted = path.replace("%", "%25").replace("?", "%3f").replace("#", "%23")
-    wait_s = busy_ms / 1_000
+    uri, wait_s = f"file:{quoted}?mode=rw", busy_ms / 1_000
     try:
-        connection = sqlite3.connect(
-            f"file:{quoted}?mode=rw", uri=True, timeout=wait_s, isolation_level=None, check_same_thread=False
-        )
+        connection = sqlite3.connect(uri, uri=True, timeout=wait_s, isolation_level=None, check_same_thread=False)
     except sqlite3.Error as error:
         raise fault(error, path) from error
     try:
@@ -184,6 +182,23 @@ class Reader:
 
         return browse.seq_at(self, when)
 
+    def projects(self, name: str) -> list[str]:
+        """Return every name whose learnings hold in a project: its own, its aliases, and `*`.
+
+        An alias counts in both directions; aliases of aliases lead on, and a
+        circle of them is one project.
+        """
+        aliases: dict[str, str] = {}
+        for (value,) in self.rows(sql.PROJECT_ALIASES, {}):
+            aliases.update(json.loads(value))
+        names = {_bindable(name)}
+        for _ in aliases:
+            names |= {other for one, two in aliases.items() if names & {one, two} for other in (one, two)}
+        return [*sorted(names), EVERYWHERE]
+
+    def _places(self, project: str | None) -> str | None:
+        return None if project is None else json.dumps(self.projects(project))
+
     # -- questions -----------------------------------------------------------------------------------------------------
 
     def query(
@@ -216,7 +231,7 @@ class Reader:
             BadArgument, UnknownCategory: an argument is out of range.
         """
         _check_range("limit", limit, 1, answer.LIMIT_MAX)
-        scope = _scope(project, category, tags, trust, as_of)
+        scope = _scope(self._places(project), category, tags, trust, as_of)
         asked = query.build(text, category)
         pool = max(3 * limit, POOL_MIN)
         with self.snapshot():
@@ -241,9 +256,9 @@ class Reader:
         """Return the newest learnings of a state that pass the filters."""
         found: list[tuple[Any, ...]] = []
         binds = {**scope._asdict(), "state": state, "many": many, "before": before, "page": search.PAGE}
-        if scope.project is None:
+        if scope.projects is None:
             found = self.rows(sql.NEWEST, binds)
-        while scope.project is not None and len(found) < many:
+        while scope.projects is not None and len(found) < many:
             seqs = [seq for (seq,) in self.rows(sql.PROJECT_SEQS, binds)]
             if not seqs:
                 break
@@ -333,7 +348,7 @@ class Reader:
         _check_range("limit", limit, 1, answer.LIMIT_MAX)
         if state not in STATES:
             raise BadArgument("unknown state", "use one of: " + ", ".join(STATES))
-        scope = _scope(project, category, (), None, None)
+        scope = _scope(self._places(project), category, (), None, None)
         before = sql.NOW if before_seq is None else before_seq
         with self.snapshot():
             found = self._newest(scope, state, limit + 1, before)
@@ -365,7 +380,7 @@ class Snapshot:
 
 
 def _scope(
-    project: str | None, category: str | None, tags: Sequence[str], trust: int | None, as_of: int | None
+    projects: str | None, category: str | None, tags: Sequence[str], trust: int | None, as_of: int | None
 ) -> Scope:
     """Return checked filters, in a form that SQLite can be given."""
     if category is not None and category not in CATEGORIES:
@@ -377,7 +392,7 @@ def _scope(
     names = [_bindable(tag) for tag in tags]
     return Scope(
         at=sql.NOW if as_of is None else as_of,
-        project=None if project is None else _bindable(project),
+        projects=projects,
         category=category,
         trust=trust,
         tags=json.dumps(names) if names else None,

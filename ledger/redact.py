@@ -33,9 +33,11 @@ _QUOTE = re.compile(r"\\{0,3}[\"'`]")
 _BARE = re.compile(rf"[^\s\"'`<>，。；、！？」』）]{{1,{LONGEST_VALUE}}}")
 _CUT = re.compile(r"[,;&|](?=[,;&|]|$|[\w.-]{1,40}=)|\\[nrt]|[)\]}]+[,;.]*$|\\$")
 _WORD = re.compile(
-    r"(?:[A-Za-z][\w.-]{0,30}[:/](?=[^/\s]))?"
-    r"(?P<v>(?=[^\s\d!#$%*+@^]{0,60}[\d!#$%*+@^])[A-Za-z0-9!#$%*+@^_~\u00c0-\u024f][A-Za-z0-9!#$%*+./?@\[\]^_~\u00c0-\u024f-]{4,127}={0,2})"
+    r"(?<![A-Za-z0-9\u00c0-\u024f])(?=[A-Za-z0-9!#$%*+@^_~\u00c0-\u024f])(?:[A-Za-z][\w.-]{0,30}[:/](?=[^/\s]))?"
+    r"(?P<v>(?=[^\s\d!#$%*+@^]{0,60}[\d!#$%*+@^])[A-Za-z0-9!#$%*+./?@\[\]^_~\u00c0-\u024f-]{5,128}={0,2})"
 )
+_TAIL = re.compile(r"[^\s\"'`<>]*")
+_NESTED = re.compile(r"(?i)(?:pass|pwd|secret|token|key|cred|auth|sess|psk)[\w-]{0,16}[\\\"']{0,2}[=:]")
 _INSIDE = "/?&.%\\@-#~_"
 _STOP = re.compile(r"[\n。！？]|[.!?;](?=\s|$)")
 _JOINS = re.compile(r"[-_./:\\,@ ]+")
@@ -297,7 +299,7 @@ def _shaped(rules: _Rules, rule: _Rule, text: str) -> Iterator[_Span]:
     """Yield the matches of a pattern; with `within`, the values that follow each match."""
     for match in rule.pattern.finditer(text):
         if rule.reach:
-            yield from _following(rules, rule, text, match.end(), "")
+            yield from _following(rules, rule, text, match.end(), 0, "")
             continue
         group = "v" if "v" in rule.pattern.groupindex else 0
         if _is_secret(rules, rule, _Value(match[group], between=match[0]), match[group]):
@@ -321,28 +323,34 @@ def _after_name(rules: _Rules, rule: _Rule, hint: str, text: str, folded: str) -
     while place >= 0:
         resume = place + len(hint)
         match = rule.pattern.match(text, place)
+        before = folded[max(0, place - 28) : place]
         if match and rule.reach:
-            at = match.end() if rule.value is _WORD else max(seen, match.end())
-            yield from _following(rules, rule, text, at, folded[max(0, place - 28) : place])
+            yield from _following(rules, rule, text, match.end(), seen, before)
             seen = match.end() + rule.reach
         elif match:
             start, end, quoted = _read(text, match.end())
-            value = _Value(
-                text[start:end], folded[max(0, place - 28) : place], match[0], quoted, text[place:resume].isupper()
-            )
-            if start < end and rule.follows(text, place) and _is_secret(rules, rule, value, value.text):
+            value = _Value(text[start:end], before, match[0], quoted, text[place:resume].isupper())
+            if start < end and rule.follows(text, place) and _is_value(rules, rule, value):
+                resume = end = _TAIL.match(text, end).end() if end - start >= LONGEST_VALUE else end
                 yield _Span(start, end, rule.order, rule.kind)
-                resume = end
         place = folded.find(hint, resume)
 
 
-def _following(rules: _Rules, rule: _Rule, text: str, at: int, before: str) -> Iterator[_Span]:
-    """Yield what passes among the words after `at`; prose is read to the end of its sentence."""
+def _is_value(rules: _Rules, rule: _Rule, value: _Value) -> bool:
+    """Judge the value of a name; one that holds a name itself is left to that name."""
+    return not _NESTED.search(value.text) and _is_secret(rules, rule, value, value.text)
+
+
+def _following(rules: _Rules, rule: _Rule, text: str, at: int, seen: int, before: str) -> Iterator[_Span]:
+    """Yield what passes among the words after `at`; prose is read to the end of its sentence.
+
+    What lies before `seen` was judged for the name before this one.
+    """
     limit = min(len(text), at + rule.reach)
     if rule.value is _WORD:
         stop = _STOP.search(text, at, limit)
         limit = stop.start() if stop else limit
-    for found in rule.value.finditer(text, at, limit):
+    for found in rule.value.finditer(text, max(at, seen), limit):
         match = rule.value.match(text, found.start()) or found
         group = "v" if "v" in rule.value.groupindex else 0
         start, end = match.span(group)

@@ -28,10 +28,13 @@ PAGES_MAX = 20
 
 
 class Scope(NamedTuple):
-    """Which learnings may be served, and at which seq; the names are those of the binds."""
+    """Which learnings may be served, and at which seq; the names are those of the binds.
+
+    `projects` and `tags` are JSON lists, None where anything will do.
+    """
 
     at: int = sql.NOW
-    project: str | None = None
+    projects: str | None = None
     category: str | None = None
     trust: int | None = None
     tags: str | None = None

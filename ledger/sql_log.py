@@ -64,6 +64,8 @@ ERASE = "UPDATE payload SET body = NULL, salt = NULL, erased_by = :by WHERE seq 
 SCHEMA_TEXT = """SELECT name, sql FROM main.sqlite_schema
 WHERE sql IS NOT NULL AND name NOT LIKE 'learning\\_fts\\_%' ESCAPE '\\' ORDER BY name"""
 FOREIGN_TRIGGERS = "SELECT name, tbl_name FROM main.sqlite_schema WHERE type = 'trigger' ORDER BY name"
+HAS_TABLES = "SELECT 1 FROM sqlite_schema LIMIT 1"
+HAS_LOG = "SELECT count(*) FROM sqlite_schema WHERE type = 'table' AND name IN ('event', 'payload', 'meta')"
 HAS_PROJECTION = "SELECT 1 FROM sqlite_schema WHERE name = 'projection'"
 
 LEARNING_COLUMNS = (

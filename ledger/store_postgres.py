@@ -194,9 +194,10 @@ def _connect(url: str, pool: type[Pool]) -> tuple[Engine, str]:
     if parsed.drivername not in ("postgresql", "postgres", "postgresql+psycopg"):
         raise BadArgument("this is not the URL of a PostgreSQL database", "write postgresql://USER@HOST/DATABASE")
     where = f"postgresql://{parsed.host or ''}{f':{parsed.port}' if parsed.port else ''}/{parsed.database or ''}"
-    arguments = {} if "connect_timeout" in parsed.query else {"connect_timeout": CONNECT_S}
+    arguments: dict[str, Any] = {"client_encoding": "utf8", "connect_timeout": CONNECT_S, **parsed.query}
     try:
-        engine = create_engine(parsed.set(drivername="postgresql+psycopg"), poolclass=pool, connect_args=arguments)
+        address = parsed.set(drivername="postgresql+psycopg", query={})
+        engine = create_engine(address, poolclass=pool, connect_args=arguments)
     except ImportError:
         raise BadArgument(
             "PostgreSQL needs a driver that is not installed", "install it: pip install 'learning-ledger[postgres]'"
@@ -256,7 +257,6 @@ _BY_STATE: dict[str, tuple[type[LedgerError], str, str]] = {
     "25006": (ReadOnly, "{} takes no writes now", "connect to the primary server"),
     "42501": (ReadOnly, "this role may not write to {}", "use the role that was granted to append"),
     "42P01": (NotALedger, "{} holds no ledger", "create one there first"),
-    "3D000": (NotALedger, "there is no database {}", "create the database first"),
     "53100": (NoSpace, "no space left for {}", "free some space on the server and try again"),
     "55P03": (Locked, "{} is locked by another writer", "try again when that one has ended"),
     "57014": (Locked, "{} took too long", "try again"),
@@ -270,7 +270,8 @@ def fault(error: Any, where: str) -> LedgerError:
     """Return the error of ours for one of PostgreSQL's; the transaction was rolled back."""
     state = str(getattr(error, "sqlstate", ""))
     if _is_lost(error):
-        return FileFault(f"{where} cannot be reached; nothing was written", "look at the network, server and password")
+        hint = "look at the server, the name of the database, and the password"
+        return FileFault(f"{where} cannot be reached; nothing was written", hint)
     found = _BY_STATE.get(state) or _BY_STATE.get(state[:2])
     if found is None:
         return FileFault(f"{where}: PostgreSQL says {state}; nothing was written", "look with `learnings verify`")

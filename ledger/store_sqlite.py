@@ -93,7 +93,7 @@ class SqliteStore(Log):
         self._threads = threading.RLock()
         self._rebuilding = False
         self._pid = os.getpid()
-        if create and (not os.path.exists(self.path) or os.path.getsize(self.path) == 0):
+        if create and self._may_be_unmade():
             self._create()
         if not os.path.exists(self.path):
             raise NotALedger(f"there is no ledger at {self.path}", "make one with `learnings init`")
@@ -145,28 +145,36 @@ class SqliteStore(Log):
             return int(self._sqlite.SQLITE_DENY)
         return int(self._sqlite.SQLITE_OK)
 
+    def _may_be_unmade(self) -> bool:
+        """Tell whether there is no ledger yet, or a journal that may take back a half-made one."""
+        path = self.path
+        return not os.path.exists(path) or os.path.getsize(path) == 0 or os.path.exists(path + "-journal")
+
     def _create(self) -> None:
-        """Make the file, its log and its empty projections, under the lock."""
+        """Make the file, its log and its empty projections, under the lock and in one transaction.
+
+        What a killed maker left is empty once its journal is rolled back, so the next one makes it.
+        """
         place.make_folder(self.path)
         place.make_file(self.path)
         place.check_modes(self.path)
         with self._faults(), WriteLock(self.path, self._wait_s):
-            if os.path.getsize(self.path):
-                return
             raw = self._sqlite.connect(self.path, isolation_level=None)
             try:
-                mode = "WAL" if wal_is_safe(self._sqlite.sqlite_version_info) else "DELETE"
-                raw.execute(f"PRAGMA application_id = {tables.APPLICATION_ID}")
                 raw.execute("PRAGMA synchronous = FULL")
-                raw.execute(f"PRAGMA journal_mode = {mode}").fetchall()
                 raw.execute("BEGIN IMMEDIATE")
+                if raw.execute(sql_log.HAS_TABLES).fetchone():
+                    return
+                raw.execute(f"PRAGMA application_id = {tables.APPLICATION_ID}")
+                raw.execute(f"PRAGMA user_version = {tables.SCHEMA_VERSION}")
                 create_log(raw)
                 project.create(raw)
-                raw.execute(f"PRAGMA user_version = {tables.SCHEMA_VERSION}")
                 raw.execute("COMMIT")
+                self.created = True
+                if wal_is_safe(self._sqlite.sqlite_version_info):
+                    raw.execute("PRAGMA journal_mode = WAL").fetchall()
             finally:
                 raw.close()
-            self.created = True
 
     def _recognise(self) -> None:
         """Check that the file is a ledger of this schema; learn its id and key."""
@@ -189,7 +197,7 @@ class SqliteStore(Log):
                     "nothing was written",
                     "install the extra: pip install 'learning-ledger[sqlite]'",
                 )
-            row = raw.execute(sql_log.META).fetchone()
+            row = raw.execute(sql_log.META).fetchone() if raw.execute(sql_log.HAS_LOG).fetchone()[0] == 3 else None
             if row is None:
                 raise NotALedger(f"{self.path} has no meta row; nothing was written", "restore a backup")
             self.ledger_id, self.dedup_key = row[0], bytes(row[2])

@@ -129,24 +129,29 @@ class View:
             ids = self.touched(seqs)
             before = project.touching(self.raw, ids)
             undo = Act(self.head.seq + 1, "event.undone", targets[0].stream, {"targets": sorted(seqs, reverse=True)})
-            found = fold.first_fault([*before, undo], ids)
-            if found is None:
+            found = fold.faults([*before, undo], ids)
+            if not found:
                 return targets
-            blocker, fault = found
             revived = fold.alive([*before, undo]) - fold.alive(before) - {undo.seq}
-            if blocker.seq == undo.seq:
-                by = self.raw.execute(sql_log.UNDONE_BY, (int(fault.id),)).fetchone()
-                hint = f"redo it with `learnings undo {by[0]}`" if by else ""
-                raise NotUndoable(f"event {fault.id} is undone already; nothing was written", hint)
-            if blocker.kind == "event.undone" or blocker.seq in revived:
-                raise self._lost_ground(blocker, fault, before, revived)
+            for blocker, fault in found if cascade else found[:1]:
+                self._refuse(blocker, fault, before, revived, undo.seq)
             if not cascade:
+                blocker = found[0][0]
                 raise BuiltUpon(
                     f"event {blocker.seq} ({blocker.kind}) builds upon {', '.join(map(str, sorted(seqs)[:5]))}; "
                     "nothing was written",
                     f"undo {blocker.seq} first, or take it along with --cascade",
                 )
-            targets = [*targets, blocker]
+            targets = [*targets, *(blocker for blocker, _ in found)]
+
+    def _refuse(self, blocker: Act, fault: Fault, before: list[Act], revived: set[int], undo_seq: int) -> None:
+        """Raise when what stands in the way cannot be taken along: an undo, or what this very undo brings back."""
+        if blocker.seq == undo_seq:
+            by = self.raw.execute(sql_log.UNDONE_BY, (int(fault.id),)).fetchone()
+            hint = f"redo it with `learnings undo {by[0]}`" if by else ""
+            raise NotUndoable(f"event {fault.id} is undone already; nothing was written", hint)
+        if blocker.kind == "event.undone" or blocker.seq in revived:
+            raise self._lost_ground(blocker, fault, before, revived)
 
     def _lost_ground(self, blocker: Act, fault: Fault, before: list[Act], revived: set[int]) -> BuiltUpon:
         """Say why a redo cannot be: the ground of what it would bring back has gone."""

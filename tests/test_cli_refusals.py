@@ -5,7 +5,6 @@ import resource
 import shutil
 import signal
 import sqlite3
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -37,7 +36,7 @@ def changed(path: Path, statement: str) -> None:
     connection.close()
 
 
-# -- what was typed -----------------------------------------------------------------------------------------------------
+# -- what was typed --------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -129,7 +128,7 @@ def test_nul_and_half_a_surrogate_pair_are_refused(shell: Shell) -> None:
     refused(shell.run(*RECORD, "--problem", "-", "--solution", "s", given=b"a\xff"), 13, "problem", "surrogate")
 
 
-# -- ids ----------------------------------------------------------------------------------------------------------------
+# -- ids -------------------------------------------------------------------------------------------------------------
 
 
 def test_an_unknown_id_suggests_the_nearest(inside: Inside) -> None:
@@ -160,9 +159,7 @@ def test_an_ambiguous_prefix_lists_what_it_fits(inside: Inside) -> None:
 def test_superseding_what_is_not_current_names_the_live_head(inside: Inside) -> None:
     """The way on is in the message."""
     old = inside.record()
-    new = inside.document(
-        "supersede", old["id"], "--problem", "p", "--solution", "port 6543", "--reason", "it moved"
-    )
+    new = inside.document("supersede", old["id"], "--problem", "p", "--solution", "port 6543", "--reason", "it moved")
 
     done = inside("supersede", old["id"], "--problem", "p", "--solution", "port 7654", "--reason", "again")
 
@@ -210,12 +207,12 @@ def test_an_event_id_stands_for_one_content(inside: Inside) -> None:
     refused(inside(*RECORD, "--problem", "q", "--solution", "s", "--event-id", event), 26, event)
 
 
-# -- the file -----------------------------------------------------------------------------------------------------------
+# -- the file --------------------------------------------------------------------------------------------------------
 
 
 def test_reading_where_no_ledger_is_says_how_to_make_one(shell: Shell) -> None:
     """A question makes no file."""
-    for words in (["query", "x"], ["verify"], ["supersede", "lrn_abc", "--problem", "p", "--solution", "s", "--reason", "r"]):
+    for words in (["query", "x"], ["verify"], ["retract", "lrn_abc", "--reason", "r"]):
         refused(shell.run(*words), 31, "learnings init")
     assert not shell.file.parent.exists()
 
@@ -312,14 +309,14 @@ def test_a_write_that_does_not_fit_leaves_nothing_half_written(inside: Inside, s
 
 
 @pytest.fixture
-def rolled_back(inside: Inside, shell: Shell) -> Iterator[Shell]:
+def rolled_back(inside: Inside, shell: Shell) -> Shell:
     """Return a ledger in whose place an older copy of itself was put."""
     inside.record()
     copy = shell.folder / "copy.db"
     shutil.copy(shell.file, copy)
     inside.record("second", "s")
     shutil.copy(copy, shell.file)
-    yield shell
+    return shell
 
 
 def test_an_older_copy_of_the_ledger_is_noticed_and_can_be_accepted(rolled_back: Shell, inside: Inside) -> None:

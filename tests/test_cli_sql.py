@@ -147,12 +147,12 @@ def _die_midway(path: Path) -> None:
     connection.execute("PRAGMA cache_size = 1")
     connection.execute("BEGIN IMMEDIATE")
     connection.execute("UPDATE learning_state SET state = 'rejected'")
-    connection.execute("CREATE TABLE filler AS WITH RECURSIVE c(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM c LIMIT 5000)"
-                       " SELECT hex(randomblob(100)) AS text FROM c")
+    counting = "WITH RECURSIVE c(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM c LIMIT 5000)"
+    connection.execute(f"CREATE TABLE filler AS {counting} SELECT hex(randomblob(100)) AS text FROM c")
     os.kill(os.getpid(), signal.SIGKILL)
 
 
-# -- the shells ---------------------------------------------------------------------------------------------------------
+# -- the shells ------------------------------------------------------------------------------------------------------
 
 
 @pytest.fixture
@@ -166,9 +166,7 @@ def system(tmp_path: Path) -> Path:
     return folder
 
 
-def test_without_a_statement_the_systems_shell_takes_over_read_only(
-    inside: Inside, shell: Shell, system: Path
-) -> None:
+def test_without_a_statement_the_systems_shell_takes_over_read_only(inside: Inside, shell: Shell, system: Path) -> None:
     """It becomes that process: same input and output, its exit status."""
     done = shell.run("sql", given=b"typed\n", PATH=f"{system}:{os.defpath}")
 
@@ -191,7 +189,8 @@ def test_the_real_shell_reads_and_cannot_write(inside: Inside, shell: Shell, tmp
 
 def test_our_own_prompt_answers_where_there_is_no_shell(inside: Inside, shell: Shell, tmp_path: Path) -> None:
     """Statements over several lines, dot commands, and a refusal that does not end it."""
-    typed = b".tables\n.schema meta\n.help\nSELECT title\nFROM current_learnings;\nDELETE FROM event;\n.nonsense\nSELECT 9"
+    looks = b".tables\n.schema meta\n.help\nSELECT title\nFROM current_learnings;\n"
+    typed = looks + b"DELETE FROM event;\n.nonsense\nSELECT 9"
 
     done = shell.run("sql", given=typed, PATH=str(tmp_path))
 

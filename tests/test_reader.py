@@ -1,8 +1,12 @@
 """What a reader is told: true now, or then, by any words, within the caps, from any file."""
 
 import json
+import os
+import resource
+import shutil
 import sqlite3
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -496,9 +500,15 @@ def test_nothing_but_common_words_finds_the_newest(large: Reader) -> None:
     assert [hit.project for hit in filtered.hits] == ["ten"] * 50
 
 
-def test_a_search_for_a_common_word_ends_when_a_filter_lets_nothing_through(large: Reader) -> None:
-    """No endless paging; an empty answer."""
-    assert large.query("common", project="nowhere").hits == []
+def test_a_search_for_a_common_word_ends_when_a_filter_lets_nothing_through(
+    large: Reader, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """At the beginning of the log, or after so many pages: an empty answer."""
+    to_the_beginning = large.query("common", project="nowhere").hits
+    monkeypatch.setattr(search, "PAGES_MAX", 2)
+    two_pages = large.query("common", project="nowhere").hits
+
+    assert to_the_beginning == two_pages == []
 
 
 def test_the_newest_of_a_project_are_paged(large: Reader) -> None:
@@ -722,7 +732,7 @@ def test_a_time_means_the_last_event_until_then(timed: Ledger, clock: FakeClock,
 # -- the file ---------------------------------------------------------------------------------------------------------
 
 
-def test_names_that_uris_would_misread_open(tmp_path: Any) -> None:
+def test_names_that_uris_would_misread_open(tmp_path: Path) -> None:
     """`?`, `#` and `%` in a path are part of the name."""
     path = str(tmp_path / "a?b#c%41" / "ledger.db")
     with Ledger.init(path) as ledger:
@@ -774,7 +784,7 @@ def test_the_lean_constants_are_those_of_the_tables() -> None:
     assert (sql.APPLICATION_ID, sql.SCHEMA_VERSION) == (tables.APPLICATION_ID, tables.SCHEMA_VERSION)
 
 
-def test_what_is_no_ledger_is_refused(tmp_path: Any) -> None:
+def test_what_is_no_ledger_is_refused(tmp_path: Path) -> None:
     """Nothing there, a folder, an empty file, a text file."""
     (tmp_path / "empty").touch()
     (tmp_path / "text").write_text("no ledger " * 500)
@@ -795,6 +805,43 @@ def test_a_locked_file_is_not_waited_for_long(ledger: Ledger, path: str) -> None
 
     writer.execute("ROLLBACK")
     writer.close()
+
+
+def test_the_journal_of_a_killed_writer_is_rolled_back_by_the_next_reader(
+    ledger: Ledger, path: str, tmp_path: Path
+) -> None:
+    """The file and its journal as a kill in the middle of a transaction leaves them; read-only would not open it."""
+    one = ledger.record(draft("marmot"))
+    ledger.close()
+    change(path, "PRAGMA journal_mode = DELETE")
+    writer = sqlite3.connect(path, isolation_level=None)
+    writer.execute("PRAGMA cache_size = 1")
+    writer.execute("BEGIN IMMEDIATE")
+    writer.execute("UPDATE learning_state SET state = 'retracted'")
+    writer.executemany("INSERT INTO word_count VALUES (?, 1)", [(f"word {number}",) for number in range(5_000)])
+    left = str(tmp_path / "left.db")
+    for suffix in ("", "-journal"):
+        shutil.copyfile(path + suffix, left + suffix)
+    writer.close()
+
+    with open_reader(left) as reader:
+        assert ids(reader.query("marmot").hits) == [one.id]
+        assert reader.rows("SELECT count(*) FROM word_count", {}) == [(0,)]
+    assert not os.path.exists(left + "-journal")
+
+
+def test_a_file_that_cannot_be_opened_says_what_is_needed(ledger: Ledger, path: str) -> None:
+    """Here because the process has no file handle left; permissions come out the same."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    handle = os.dup(0)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (handle, hard))
+    os.close(handle)
+
+    try:
+        with pytest.raises(ReadOnly, match="read access"):
+            open_reader(path)
+    finally:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
 
 
 def test_a_damaged_file_is_named(ledger: Ledger, path: str) -> None:
@@ -824,10 +871,25 @@ def test_a_reader_within_a_transaction_sees_what_it_did(ledger: Ledger, path: st
     connection.execute("BEGIN IMMEDIATE")
     connection.execute("UPDATE learning_state SET state = 'retracted'")
 
-    assert Reader(connection).query("marmot").hits == []
-    assert connection.in_transaction
-
+    inside, still_open = Reader(connection).query("marmot").hits, connection.in_transaction
     connection.execute("ROLLBACK")
-    assert ids(Reader(connection).query("marmot").hits) == [one.id]
-    assert not connection.in_transaction
+    after, left_open = Reader(connection).query("marmot").hits, connection.in_transaction
+
+    assert (inside, still_open) == ([], True)
+    assert (ids(after), left_open) == ([one.id], False)
     connection.close()
+
+
+def test_an_alias_serves_both_names_of_a_project(ledger: Ledger) -> None:
+    """A project that was renamed keeps its learnings under the old name and the new; undoing the setting ends it."""
+    for name in ("old-name", "acme/new-name", "other"):
+        ledger.record(Draft(f"the pooler of {name} refuses", "use port 6543", "env", name))
+    setting = ledger.set("project_aliases", '{"old-name":"acme/new-name"}')
+
+    def found(name: str) -> set[str]:
+        return {hit.project for hit in ledger.reader.query("pooler", project=name).hits}
+
+    assert found("old-name") == found("acme/new-name") == {"old-name", "acme/new-name"}
+    assert found("other") == {"other"}
+    ledger.undo(setting.seq)
+    assert found("old-name") == {"old-name"}

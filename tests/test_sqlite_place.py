@@ -1,19 +1,18 @@
 """Places that are not as they should be: modes, read-only ones, files of another kind, disks without room."""
 
 import os
-import sqlite3
 import stat
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 from children import REFUSED, Say, done, limit_files, mount_small
-from rows import append, copied, opened, recorded, verified
+from rows import append, opened, recorded, verified
 
 from ledger.errors import FileFault, LedgerError, NewerSchema, NoSpace, NotALedger, OlderSchema, ReadOnly, UnsafePlace
 from ledger.reader import open_reader
 from ledger.store_sqlite import SqliteStore
-from ledger.tables import SCHEMA_VERSION
+from ledger.tables import APPLICATION_ID, SCHEMA_VERSION
 
 NOBODY = 65_534
 
@@ -48,8 +47,7 @@ def test_only_the_owner_can_read_anything_even_without_a_umask(path: str, wide_o
     with opened(path) as connection:
         connection.execute("PRAGMA cache_size = 1")
         connection.execute("BEGIN IMMEDIATE")
-        connection.execute("CREATE TABLE filler AS SELECT zeroblob(20000) AS one FROM event, event_id_list(10)" if False
-                           else "CREATE TABLE filler AS SELECT randomblob(20000) AS one FROM event")
+        connection.execute("CREATE TABLE filler AS SELECT randomblob(20000) AS one FROM event")
         found = modes(os.path.dirname(path))
         connection.execute("ROLLBACK")
 
@@ -74,7 +72,7 @@ def test_a_file_that_others_may_write_is_not_opened(store: SqliteStore, mode: in
     store.close()
     os.chmod(store.path, mode)
 
-    with pytest.raises(UnsafePlace, match=f"can be written by others .mode {mode:o}") as caught:
+    with pytest.raises(UnsafePlace, match=rf"can be written by others \(mode {mode:o}\)") as caught:
         SqliteStore(store.path)
 
     assert caught.value.hint == f"run `chmod 600 {store.path}`"
@@ -159,13 +157,15 @@ def test_a_ledger_is_not_made_in_a_folder_without_write_permission(owned: str) -
 
 def test_a_file_of_another_user_is_not_opened(store: SqliteStore) -> None:
     """Only its owner can vouch for a file; whose it is gets named."""
-    if os.geteuid() != 0:
-        pytest.skip("only root can give a file to another user")
     store.close()
-    os.chown(store.path, NOBODY, NOBODY)
+    path, owner = store.path, NOBODY
+    if os.geteuid() == 0:
+        os.chown(path, owner, owner)
+    else:  # only root can give a file away; root's own file is another user's too
+        path, owner = "/etc/passwd", 0
 
-    with pytest.raises(UnsafePlace, match=f"belongs to user {NOBODY}"):
-        SqliteStore(store.path)
+    with pytest.raises(UnsafePlace, match=f"belongs to user {owner}; nothing was opened"):
+        SqliteStore(path)
 
 
 # -- something else ----------
@@ -187,10 +187,10 @@ def another_database(path: str) -> None:
         connection.execute("CREATE TABLE event (seq INTEGER PRIMARY KEY, kind TEXT)")
 
 
-def an_empty_database(path: str) -> None:
-    """Make a SQLite file of this application's id that holds nothing."""
+def without_tables(path: str) -> None:
+    """Make a SQLite file that says it is a ledger and is not."""
     with opened(path) as connection:
-        connection.execute(f"PRAGMA application_id = {0x4C524E31}")
+        connection.execute(f"PRAGMA application_id = {APPLICATION_ID}")
         connection.execute(f"PRAGMA user_version = {SCHEMA_VERSION}")
         connection.execute("CREATE TABLE one (two)")
 
@@ -207,7 +207,7 @@ def cut_off(path: str) -> None:
         (a_text, NotALedger),
         (a_few_bytes, NotALedger),
         (another_database, NotALedger),
-        (an_empty_database, FileFault),
+        (without_tables, NotALedger),
         (cut_off, LedgerError),
         (os.mkdir, UnsafePlace),
         (os.mkfifo, UnsafePlace),
@@ -252,7 +252,7 @@ def test_a_file_of_another_schema_is_not_written_and_both_versions_are_named(
     with opened(store.path) as connection:
         connection.execute(f"PRAGMA user_version = {SCHEMA_VERSION + step}")
 
-    with pytest.raises(error, match=f"{SCHEMA_VERSION + step}.*{SCHEMA_VERSION}.*nothing was written"):
+    with pytest.raises(error, match=rf"{SCHEMA_VERSION + step}.*{SCHEMA_VERSION}.*nothing was written"):
         SqliteStore(store.path)
 
 
@@ -313,23 +313,10 @@ def test_a_database_that_may_not_grow_refuses_and_goes_on_when_it_may(store: Sql
     connection.execute(f"PRAGMA max_page_count = {pages}").fetchall()
     many = [recorded(number) for number in range(2, 200)]
 
-    with pytest.raises(NoSpace, match="no space left for .*; nothing was written"):
+    with pytest.raises(NoSpace, match=r"no space left for .*; nothing was written"):
         store.append(lambda _: many)
 
     assert store.head().seq == 1
     assert verified(store.path).ok
     connection.execute(f"PRAGMA max_page_count = {pages * 100}").fetchall()
     assert store.append(lambda _: many)[-1].seq == 199
-
-
-def test_a_copy_without_its_tail_is_not_mistaken_for_the_whole(store: SqliteStore, tmp_path: Path) -> None:
-    """A file copied while its newest pages were elsewhere opens cleanly; its anchor tells."""
-    append(store, 1)
-    copy = copied(store.path, str(tmp_path / "copy" / "ledger.db"))
-    append(store, 2)
-    os.replace(store.path + ".anchor", copy + ".anchor")
-
-    verdict = verified(copy)
-
-    assert [problem.code for problem in verdict.problems] == ["rolled_back"]
-    assert sqlite3.connect(copy).execute("PRAGMA integrity_check").fetchall() == [("ok",)]

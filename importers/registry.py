@@ -1,0 +1,290 @@
+"""Choose the importer of each path, and read what is there into one `Reading` for each importer and trust.
+
+Trust follows from the place: the user's own memory folders, and folders
+outside every repository that a person named, hold what this user's agents
+wrote (2); files of a repository, and exports, may come from anybody (1).
+Nothing is taken from the environment but what is passed in.
+"""
+
+import os
+import stat
+from collections.abc import Callable, Iterable, Iterator
+
+from importers import export, files, memory_notes, projects
+from importers.files import Unread
+from ledger.errors import BadArgument
+from ledger.model import EVERYWHERE, TRUST_FILES, TRUST_NOTES, Diagnostic, Draft, Reading
+
+Progress = Callable[[int, int], None]
+"""Told while files are read: how many are done, and of how many."""
+
+NOTES = "memory-notes"
+
+
+def default_places(home: str) -> list[str]:
+    """Return the memory folders of a user's client that exist: of every project, and of every agent."""
+    claude = os.path.join(home, ".claude")
+    found = [os.path.join(folder, "memory") for folder in _folders(os.path.join(claude, "projects"))]
+    found += _folders(os.path.join(claude, "agent-memory"))
+    return [folder for folder in found if os.path.isdir(folder)]
+
+
+def _folders(path: str) -> list[str]:
+    try:
+        with os.scandir(path) as listing:
+            return sorted(entry.path for entry in listing if entry.is_dir())
+    except OSError:
+        return []
+
+
+def scan_paths(
+    paths: Iterable[str], project: str | None = None, progress: Progress | None = None, home: str | None = None
+) -> list[Reading]:
+    """Read files and folders.
+
+    Args:
+        paths: memory folders, single notes, exports of a ledger.
+        project: the project of all of it; None lets each place tell its own.
+        progress: called after each file.
+        home: the user's home folder; what lies below its `.claude` is the user's own.
+
+    Returns:
+        One reading for each importer and trust, in that order. Whatever could
+        not be read is a diagnostic of its reading.
+
+    Raises:
+        BadArgument: none of the paths exists.
+    """
+    asked = list(paths)
+    scan = _Scan(project, progress, home)
+    missing = [path for path in asked if not scan.add(path)]
+    if asked and len(missing) == len(asked):
+        shown = ", ".join(files.shown(path) for path in missing)
+        raise BadArgument(f"no such file or folder: {shown}; nothing was written", "check the path")
+    for path in missing:
+        scan.diagnostics.append(Diagnostic(files.shown(path), None, "not-found", "there is no such file or folder"))
+    return scan.readings()
+
+
+class _Part:
+    """What goes into one reading."""
+
+    def __init__(self) -> None:
+        self.drafts: list[Draft] = []
+        self.whole: set[str] = set()
+        self.paths: list[str] = []
+        self.roots: list[str] = []
+        self.unread: list[str] = []
+        self.diagnostics: list[Diagnostic] = []
+        self.read: list[str] = []
+
+
+class _Scan:
+    """Paths on their way to readings: first all are listed, then all are read."""
+
+    def __init__(self, project: str | None, progress: Progress | None, home: str | None) -> None:
+        self.project = project
+        self.progress = progress
+        self.home = home
+        self.own = os.path.realpath(os.path.join(home, ".claude")) if home else None
+        self.parts: dict[tuple[str, int], _Part] = {}
+        self.notes: dict[str, str] = {}
+        self.exports: list[str] = []
+        self.diagnostics: list[Diagnostic] = []
+        self.projects: dict[str, str] = {}
+        self.trusts: dict[str, int] = {}
+
+    def add(self, path: str) -> bool:
+        """List a file, or the files of a folder; return False when there is none."""
+        if self.home and (path == "~" or path.startswith("~" + os.sep)):
+            path = self.home + path[1:]
+        path = os.path.abspath(path)
+        try:
+            real = os.path.realpath(path) if os.path.isdir(path) else _resolved(path)
+            mode = os.lstat(real).st_mode
+        except (OSError, ValueError):
+            return False
+        if stat.S_ISDIR(mode):
+            self._add_folder(real)
+        elif memory_notes.sniff(real):
+            self._part(NOTES, real).roots.append(real)
+            self._part(NOTES, real).paths.append(real)
+            self.notes.setdefault(real, os.path.dirname(real))
+        else:
+            self._add_file(real)
+        return True
+
+    def _part(self, importer: str, path: str) -> _Part:
+        trust = TRUST_FILES if importer == export.KIND else self._trust(path)
+        return self.parts.setdefault((importer, trust), _Part())
+
+    def _trust(self, path: str) -> int:
+        folder = os.path.dirname(path)
+        if folder not in self.trusts:
+            is_own = self.own is not None and (path + os.sep).startswith(self.own + os.sep)
+            is_loose = projects.repository_of(folder) is None
+            self.trusts[folder] = TRUST_NOTES if is_own or is_loose else TRUST_FILES
+        return self.trusts[folder]
+
+    # -- listing ----------------------------------------------------------------------------------------------------
+
+    def _add_folder(self, root: str) -> None:
+        """List the notes of a folder, each with the folder that is its memory folder."""
+        found = files.walk(root)
+        part = self._part(NOTES, os.path.join(root, ""))
+        part.roots.append(root)
+        part.paths.append(root)
+        part.unread += found.unread
+        part.diagnostics += found.diagnostics
+        indexed = {os.path.dirname(path) for path in found.files if memory_notes.is_index(path)}
+        others = 0
+        for path in found.files:
+            folder = _memory_folder(path, root, indexed)
+            if folder is None and _holds_more_than_notes(root):
+                part.unread.append(path)
+                others += 1
+            else:
+                self.notes.setdefault(path, folder or root)
+        if others:
+            message = (
+                f"{others:,} Markdown files outside memory folders were left out; name their folder to import them"
+            )
+            part.diagnostics.append(Diagnostic(files.shown(root), None, "not-memory", message))
+
+    def _add_file(self, path: str) -> None:
+        """List an export; say what else was named."""
+        try:
+            if export.sniff(files.read_head(path, 4_096)):
+                self._part(export.KIND, path).paths.append(path)
+                self.exports.append(path)
+                return
+            error = Unread("unknown-kind", "neither a note (.md) nor an export of a ledger; the file was skipped")
+        except Unread as unread:
+            error = unread
+        self.diagnostics.append(Diagnostic(files.shown(path), None, error.code, error.message))
+
+    # -- reading ----------------------------------------------------------------------------------------------------
+
+    def readings(self) -> list[Reading]:
+        """Read everything listed."""
+        total = len(self.notes) + len(self.exports)
+        work = [
+            *((self._read_note, path) for path in sorted(self.notes)),
+            *((self._read_export, p) for p in self.exports),
+        ]
+        for done, (read, path) in enumerate(work, 1):
+            read(path)
+            if self.progress is not None:
+                self.progress(done, total)
+        if not self.parts:
+            self.parts[NOTES, TRUST_NOTES] = _Part()
+        made = sorted(self.parts.items(), key=lambda item: (item[0][0] != NOTES, item[0]))
+        made[0][1].diagnostics[:0] = self.diagnostics
+        return [self._reading(importer, trust, part) for (importer, trust), part in made]
+
+    def _reading(self, importer: str, trust: int, part: _Part) -> Reading:
+        elsewhere = [path for key, other in self.parts.items() if key != (importer, trust) for path in other.read]
+        return Reading(
+            importer,
+            trust,
+            tuple(part.paths),
+            part.drafts,
+            frozenset(part.whole),
+            tuple(part.roots),
+            (*part.unread, *elsewhere),
+            part.diagnostics,
+        )
+
+    def _read_note(self, path: str) -> None:
+        part = self._part(NOTES, path)
+        try:
+            text = files.read_text(path)
+        except Unread as error:
+            if error.code != "not-found":
+                part.unread.append(path)
+            part.diagnostics.append(Diagnostic(files.shown(path), None, error.code, error.message))
+            return
+        parsed = memory_notes.parse(text, path, self._project(path), self.notes)
+        part.read.append(path)
+        part.drafts += parsed.drafts
+        part.whole |= parsed.whole
+        part.diagnostics += parsed.diagnostics
+
+    def _read_export(self, path: str) -> None:
+        part = self._part(export.KIND, path)
+        try:
+            parsed = export.parse(_lines(path), path)
+        except Unread as error:
+            part.diagnostics.append(Diagnostic(files.shown(path), None, error.code, error.message))
+            return
+        part.read.append(path)
+        part.drafts += parsed.drafts
+        part.whole |= parsed.whole
+        part.diagnostics += parsed.diagnostics
+        if parsed.is_complete:
+            part.roots.append(path)
+
+    # -- projects ---------------------------------------------------------------------------------------------------
+
+    def _project(self, path: str) -> str:
+        if self.project is not None:
+            return self.project
+        folder = self.notes[path]
+        if folder not in self.projects:
+            self.projects[folder] = self._find_project(path, folder)
+        return self.projects[folder]
+
+    def _find_project(self, path: str, folder: str) -> str:
+        """Return the project of a memory folder: from transcripts, for every project, from git, or by its name."""
+        client = projects.slug_folder(path)
+        if client is not None:
+            name, is_told = projects.project_of_slug(client)
+            if not is_told:
+                message = "no transcript tells which project this is; the name is a guess (--project names it)"
+                self._part(NOTES, path).diagnostics.append(Diagnostic(folder, None, "project-guessed", message))
+            return name
+        above, agents = os.path.split(os.path.dirname(folder))
+        if agents.startswith("agent-memory") and os.path.basename(above) == ".claude":
+            return EVERYWHERE if above == self.own else projects.project_of(above) or projects.folder_name(above[:-8])
+        return projects.project_of(folder) or projects.folder_name(folder)
+
+
+def _resolved(path: str) -> str:
+    """Return a path without links above its last part; the last part is judged when it is opened."""
+    return os.path.join(os.path.realpath(os.path.dirname(path)), os.path.basename(path))
+
+
+def _memory_folder(path: str, root: str, indexed: set[str]) -> str | None:
+    """Return the nearest folder at or below `root` that is a memory folder of this file, None when none is."""
+    client = projects.slug_folder(path)
+    if client is not None:
+        return os.path.join(client, "memory")
+    folder = os.path.dirname(path)
+    while True:
+        if folder in indexed or os.path.basename(os.path.dirname(folder)).startswith("agent-memory"):
+            return folder
+        if folder == root or len(folder) < len(root):
+            return None
+        folder = os.path.dirname(folder)
+
+
+def _holds_more_than_notes(root: str) -> bool:
+    """Return whether a folder is a repository, or the client's own, where most Markdown is no memory."""
+    parts = root.split(os.sep)
+    is_client = ".claude" in parts and "memory" not in parts and not any(p.startswith("agent-memory") for p in parts)
+    return is_client or os.path.lexists(os.path.join(root, ".git"))
+
+
+def _lines(path: str) -> Iterator[bytes]:
+    """Return the lines of a file, each cut one byte beyond the longest that is read.
+
+    Raises:
+        Unread: it is not a regular file, or larger than any export.
+    """
+    with os.fdopen(files.open_regular(path), "rb") as stream:
+        if os.fstat(stream.fileno()).st_size > export.FILE_BYTES:
+            raise Unread("too-large", f"it is larger than {export.FILE_BYTES:,} bytes; the file was skipped")
+        while line := stream.readline(export.LINE_BYTES + 1):
+            yield line
+            while len(line) > export.LINE_BYTES and not line.endswith(b"\n"):
+                line = stream.readline(export.LINE_BYTES + 1)

@@ -1,0 +1,186 @@
+"""Commands that read notes into the ledger: `import scan`.
+
+Importers are pure and know no ledger; `ingest` appends what they plan. A reading
+is of one importer at one trust, so a call may make several batches, each of
+which can be undone by itself.
+"""
+
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING, Any
+
+from ledger.cli_call import DRY_RUN, Arg, Call, Result, command
+from ledger.cli_progress import bar
+from ledger.cli_read import settings
+from ledger.errors import BadArgument
+from ledger.model import plain, schema_path
+
+if TYPE_CHECKING:
+    from ledger.ingest import Imported
+    from ledger.ledger import Ledger
+
+EXAMPLE = "example"
+"""The folder of bundled notes, and the project they are imported into."""
+
+SHOWN = 20
+"""Most lines of diagnostics printed for people."""
+
+PLACES = "scan_paths"
+"""The setting with more places to scan."""
+
+AGAIN = Arg("--again", "also what was taken back by a person, or blocked by an erasure", is_flag=True)
+
+
+@command(
+    Arg("paths", "memory folders, single notes, or exports of a ledger", many="*"),
+    Arg("--project", "the project of all of it (default: each place tells its own)"),
+    Arg("--example", "import the bundled example notes", is_flag=True),
+    AGAIN,
+    DRY_RUN,
+)
+def import_paths(call: Call) -> Result:
+    """Import what is new, supersede what was edited, retract what is gone; a second import adds nothing."""
+    given = call.given
+    if given.example:
+        return _imported(call, [*given.paths, schema_path(EXAMPLE)], given.project or EXAMPLE)
+    if not given.paths:
+        raise BadArgument("there is no path to import; nothing was written", "name one, or use `learnings scan`")
+    return _imported(call, given.paths, given.project)
+
+
+@command(
+    Arg("--or-example", "import the bundled example notes when no memory folder is found", is_flag=True),
+    AGAIN,
+    DRY_RUN,
+)
+def scan(call: Call) -> Result:
+    """Import every memory folder of this user's client, and the places of the setting `scan_paths`."""
+    from importers.registry import default_places
+
+    places = default_places(os.path.expanduser("~"))
+    call.remark(f"{len(places)} memory folders found below ~/.claude")
+    places += _more_places(call)
+    if places:
+        return _imported(call, places, None)
+    if call.given.or_example:
+        call.remark("the bundled example is imported instead")
+        return _imported(call, [schema_path(EXAMPLE)], EXAMPLE)
+    raise BadArgument("there is nothing to scan; nothing was written", "name a folder: `learnings import PATH`")
+
+
+def _more_places(call: Call) -> list[str]:
+    """Return the places that settings name."""
+    import json
+
+    if not os.path.exists(call.file):
+        return []
+    with call.reading() as reader:
+        found = [setting for setting in settings(reader) if setting["name"] == PLACES]
+    return [path for setting in found for path in json.loads(setting["value"])]
+
+
+def _imported(call: Call, paths: list[str], project: str | None) -> Result:
+    """Read the paths and bring the ledger up to them."""
+    from importers.plan import plan, vanished
+    from importers.registry import scan_paths
+    from ledger import ingest
+
+    with bar("reading") as progress:
+        readings = scan_paths(paths, project, progress, os.path.expanduser("~"))
+    done = []
+    with _ledger(call) as ledger:
+        for reading in readings:
+            with bar("recording") as progress:
+                done.append(
+                    ingest.run(
+                        ledger,
+                        reading,
+                        plan,
+                        vanished,
+                        again=call.given.again,
+                        dry_run=call.given.dry_run,
+                        progress=progress,
+                    )
+                )
+    document = merged(done)
+    _say_aside(call, document)
+    return Result(document, lambda: [_line(call, document)])
+
+
+@contextmanager
+def _ledger(call: Call) -> "Iterator[Ledger]":
+    """Open the ledger; a dry run without one plans against an empty one that is thrown away."""
+    if not call.given.dry_run or os.path.exists(call.file):
+        with call.writing(create=True) as ledger:
+            yield ledger
+        return
+    from ledger.ledger import Ledger
+
+    with TemporaryDirectory() as folder, Ledger.init(os.path.join(folder, "ledger.db")) as ledger:
+        yield ledger
+
+
+def merged(done: "list[Imported]") -> dict[str, Any]:
+    """Return one answer for several imports: counts added up, lists joined.
+
+    `batch` is the first one that was made, `batches` are all of them.
+    """
+    first, *others = [plain(one) for one in done]
+    document: dict[str, Any] = first
+    document["batches"] = [one.batch for one in done if one.batch is not None]
+    document["batch"] = document["batches"][0] if document["batches"] else None
+    for other in others:
+        for key, value in other.items():
+            if key != "batch":
+                document[key] += value
+    return document
+
+
+def _say_aside(call: Call, document: dict[str, Any]) -> None:
+    if call.given.dry_run:
+        call.remark("dry run: nothing was written")
+    for text in document["remarks"]:
+        if "learnings undo --batch" not in text:
+            call.remark(text)
+    if document["redacted"]:
+        call.remark(f"secrets were masked in {document['redacted']} of them")
+    if not call.is_json:
+        for text in _diagnostics(document["diagnostics"]):
+            call.remark(text)
+
+
+def _diagnostics(found: list[dict[str, Any]]) -> Iterator[str]:
+    """Yield one line for each kind of remark on each file; the documents of `--json` have every one."""
+    alike: dict[tuple[str, str], list[dict[str, Any]]] = {}
+    for one in found:
+        alike.setdefault((one["file"], one["code"]), []).append(one)
+    for (file, code), ones in list(alike.items())[:SHOWN]:
+        at = file if ones[0]["line"] is None else f"{file}:{ones[0]['line']}"
+        more = f", and {len(ones) - 1} more like it" if len(ones) > 1 else ""
+        yield f"{at}: {ones[0]['message']} ({code}{more})"
+    if len(alike) > SHOWN:
+        yield f"{len(alike) - SHOWN} more such lines: --json has all of them"
+
+
+COUNTS = (
+    "recorded",
+    "superseded",
+    "retracted",
+    "proposed",
+    "quarantined",
+    "unchanged",
+    "skipped",
+    "sources_added",
+    "sources_removed",
+    "undone",
+)
+
+
+def _line(call: Call, document: dict[str, Any]) -> str:
+    """Return what was done in one line, with how to take it back."""
+    counts = ", ".join(f"{document[key]} {key.replace('_', ' ')}" for key in COUNTS if document[key])
+    hints = [call.typed("undo", "--batch", str(batch)) for batch in document["batches"]]
+    undo = f"  (undo: {'; '.join(hints)})" if hints else ""
+    return f"{'would have ' if call.given.dry_run else ''}imported: {counts or 'nothing'}{undo}"

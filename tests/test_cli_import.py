@@ -1,0 +1,149 @@
+"""`learnings import` and `scan`: notes in, a second time nothing, everything undone by its batch."""
+
+import json
+from pathlib import Path
+
+import pytest
+from command import Inside, Shell, keys, refused
+
+NOTE = """---
+name: {name}
+description: {about}
+type: feedback
+---
+{rule}
+
+**Why:** it was decided so.
+"""
+
+
+@pytest.fixture
+def shell(tmp_path: Path) -> Shell:
+    """Return a command without a ledger; its home is empty."""
+    return Shell(tmp_path)
+
+
+@pytest.fixture
+def inside(shell: Shell, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> Inside:
+    """Return the same command in this process."""
+    monkeypatch.setenv("HOME", str(shell.folder))
+    return Inside(shell, capsys.readouterr)
+
+
+@pytest.fixture
+def notes(tmp_path: Path) -> Path:
+    """Return a memory folder with two notes and an index."""
+    folder = tmp_path / "memory"
+    folder.mkdir()
+    (folder / "MEMORY.md").write_text("- [ports](ports.md): which port\n- [lint](lint.md): which linter\n")
+    (folder / "ports.md").write_text(NOTE.format(name="ports", about="Which port", rule="Use the pooler on port 6543."))
+    (folder / "lint.md").write_text(NOTE.format(name="lint", about="Which linter", rule="Use ruff, never flake8."))
+    return folder
+
+
+def test_an_import_answers_with_the_keys_of_the_contract(shell: Shell, notes: Path) -> None:
+    """In a child process, into a ledger that is made for it."""
+    done = shell.run("import", str(notes), "--project", "demo", "--json")
+
+    assert not keys(
+        done.document, "batch recorded superseded retracted unchanged proposed quarantined skipped diagnostics"
+    )
+    assert done.document["recorded"] == 2
+    found = shell.run("query", "pooler port", "--project", "demo", "--json").document["hits"]
+    assert "6543" in found[0]["solution"]
+    assert (found[0]["trust"], found[0]["project"]) == (2, "demo")
+
+
+def test_a_second_import_adds_nothing_and_an_edit_supersedes(inside: Inside, notes: Path) -> None:
+    """Counts say so; the file's learning follows the file."""
+    inside.document("import", str(notes), "--project", "demo")
+
+    again = inside.document("import", str(notes), "--project", "demo")
+    assert (again["batch"], again["recorded"], again["unchanged"]) == (None, 0, 2)
+
+    (notes / "ports.md").write_text(NOTE.format(name="ports", about="Which port", rule="Use the pooler on port 7654."))
+    (notes / "lint.md").unlink()
+    edited = inside.document("import", str(notes), "--project", "demo")
+    assert (edited["superseded"], edited["retracted"]) == (1, 1)
+    inside.document("undo", "--batch", str(edited["batch"]))
+    assert "6543" in inside.document("query", "pooler port")["hits"][0]["solution"]
+
+
+def test_the_line_for_people_says_how_to_undo_the_import(inside: Inside, shell: Shell, notes: Path) -> None:
+    """It can be typed as it stands."""
+    done = inside("import", str(notes), "--project", "demo")
+
+    assert done.out == f"imported: 2 recorded  (undo: learnings undo --batch 1 --file {shell.file})\n"
+    assert inside("undo", "--batch", "1").code == 0
+    assert inside.document("list")["rows"] == []
+
+
+def test_a_dry_run_without_a_ledger_plans_and_leaves_none(inside: Inside, shell: Shell, notes: Path) -> None:
+    """A newcomer may look first."""
+    done = inside("import", str(notes), "--dry-run")
+
+    assert done.out == "would have imported: 2 recorded\n"
+    assert not shell.file.parent.exists()
+
+
+def test_remarks_on_notes_name_file_and_line_once_a_kind(inside: Inside, notes: Path) -> None:
+    """A bad note costs none of its neighbours; `--json` has every remark."""
+    (notes / "broken.md").write_bytes(b"\xff\xfe\x00")
+    (notes / "MEMORY.md").write_text("- [a](gone.md): x\n- [b](lost.md): y\n")
+
+    done = inside("import", str(notes), "--project", "demo")
+
+    assert "2 recorded" in done.out
+    assert "broken.md" in done.err
+    assert f"{notes}/MEMORY.md:1: " in done.err
+    assert "and 1 more like it" in done.err
+    codes = [one["code"] for one in inside.document("import", str(notes))["diagnostics"]]
+    assert codes.count("index-target") == 2
+
+
+def test_import_needs_a_path_that_is_there(inside: Inside, shell: Shell) -> None:
+    """Nothing is made for a mistake."""
+    refused(inside("import"), 15, "learnings scan")
+    refused(inside("import", str(shell.folder / "nowhere")), 15, "no such file or folder")
+    assert not shell.file.parent.exists()
+
+
+def test_a_scan_finds_the_clients_memory_folders(inside: Inside, shell: Shell, notes: Path) -> None:
+    """Those below ~/.claude/projects, and the places of the setting."""
+    folder = shell.folder / ".claude" / "projects" / "-home-u-shop" / "memory"
+    folder.mkdir(parents=True)
+    (folder / "deploy.md").write_text(NOTE.format(name="deploy", about="Deploys", rule="Deploy on Mondays only."))
+
+    done = inside("scan")
+    assert (done.code, done.out[:20]) == (0, "imported: 1 recorded")
+    assert "1 memory folders found" in done.err
+
+    inside("config", "set", "scan_paths", json.dumps([str(notes)]))
+    assert inside.document("scan")["recorded"] == 2
+
+
+def test_a_scan_without_any_folder_takes_the_example_when_told(inside: Inside) -> None:
+    """The first command of a newcomer has something to show in any case."""
+    refused(inside("scan"), 15, "learnings import PATH")
+
+    done = inside("scan", "--or-example")
+
+    assert done.code == 0, done.err
+    assert "example" in done.err
+    assert inside.document("list", "--project", "example")["rows"]
+    again = inside.document("import", "--example")
+    assert (again["recorded"], again["batch"]) == (0, None)
+
+
+def test_an_export_is_read_back(inside: Inside, shell: Shell, tmp_path: Path) -> None:
+    """Into another ledger, at the trust of a file."""
+    inside.record("postgres hangs", "use port 6543", "--tag", "db")
+    file = tmp_path / "out.jsonl"
+    inside("export", "--output", str(file))
+    other = Inside(Shell(tmp_path / "other"), inside._caught)
+
+    done = other.document("import", str(file))
+
+    assert done["recorded"] == 1
+    hit = other.document("query", "postgres")["hits"][0]
+    assert (hit["solution"], hit["project"], hit["tags"], hit["trust"]) == ("use port 6543", "demo", ["db"], 1)

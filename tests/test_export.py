@@ -1,0 +1,117 @@
+"""Exports: what is in them, in which order, and how the file appears."""
+
+import json
+import os
+from pathlib import Path
+
+import pytest
+from command import Inside, Shell, refused, without_override
+
+from ledger import export
+from ledger.errors import FileFault
+
+
+@pytest.fixture
+def shell(tmp_path: Path) -> Shell:
+    """Return a command in a folder of its own."""
+    return Shell(tmp_path)
+
+
+@pytest.fixture
+def inside(shell: Shell, capsys: pytest.CaptureFixture[str]) -> Inside:
+    """Return the command with one learning replaced, one retracted, one withheld and one candidate."""
+    made = Inside(shell, capsys.readouterr)
+    old = made.record("old problem", "old solution")
+    made.document("supersede", old["id"], "--problem", "new problem", "--solution", "new\nsolution", "--reason", "r")
+    made.document("retract", made.record("retracted problem", "s")["id"], "--reason", "r")
+    made.document("quarantine", made.record("withheld problem", "s")["id"], "--reason", "r")
+    made.document("propose", "--problem", "candidate problem", "--solution", "s", "--category", "env", "--project", "p")
+    return made
+
+
+def test_an_export_begins_with_a_header_and_has_one_learning_a_line(inside: Inside) -> None:
+    """The header names ledger and head; the fields are those of the documented format."""
+    lines = [json.loads(line) for line in inside("export").out.splitlines()]
+
+    assert list(lines[0]) == ["format", "version", "ledger_id", "head", "exported_at"]
+    assert (lines[0]["format"], lines[0]["version"]) == ("learning-ledger-export", 1)
+    assert lines[0]["head"] == inside.document("verify")["head"]
+    assert [line["title"] for line in lines[1:]] == ["new problem"]
+    assert tuple(lines[1]) == export.FIELDS
+
+
+@pytest.mark.parametrize(
+    ("states", "titles"),
+    [
+        (["all"], ["old problem", "new problem", "retracted problem"]),
+        (["superseded"], ["old problem"]),
+        (["candidate", "quarantined"], ["withheld problem", "candidate problem"]),
+    ],
+)
+def test_states_choose_what_is_exported_oldest_first(inside: Inside, states: list[str], titles: list[str]) -> None:
+    """`all` is what was served once; what never was has to be named."""
+    words = [word for state in states for word in ("--state", state)]
+
+    document = inside.document("export", *words)
+
+    assert [learning["title"] for learning in document["learnings"]] == titles
+
+
+def test_more_learnings_than_a_page_are_all_exported(inside: Inside) -> None:
+    """The reader lists 50 at once."""
+    for number in range(60):
+        inside.record(f"problem {number}", "s")
+
+    assert len(inside("export").out.splitlines()) == 62
+
+
+def test_markdown_quotes_every_text(inside: Inside) -> None:
+    """No line of a learning can pass for a heading."""
+    inside.record("# not a heading", "```\n# neither", "--title", "a\ttitle")
+
+    lines = inside("export", "--format", "md").out.splitlines()
+
+    assert [line for line in lines if line.startswith("#")] == [
+        "# Learnings", "## demo", "### env", "#### new problem", "#### a title",
+    ]  # fmt: skip
+    assert "> # not a heading" in lines
+    assert "> # neither" in lines
+
+
+def test_a_file_appears_whole_and_private(inside: Inside, tmp_path: Path) -> None:
+    """Mode 0600 whatever stood there, and no temporary file is left."""
+    file = tmp_path / "out.jsonl"
+    file.write_text("before")
+    file.chmod(0o644)
+
+    done = inside.document("export", "--output", str(file))
+
+    assert done == {"file": str(file), "lines": 2}
+    assert file.stat().st_mode & 0o777 == 0o600
+    assert len(file.read_text().splitlines()) == 2
+    assert [path.name for path in tmp_path.iterdir() if path.name.startswith("out")] == ["out.jsonl"]
+
+
+def test_a_write_that_fails_leaves_what_was_there(tmp_path: Path) -> None:
+    """Whether the lines or the disk fail."""
+    file = tmp_path / "out.jsonl"
+    file.write_text("before")
+
+    def lines() -> list[str]:
+        raise RuntimeError
+
+    with pytest.raises(RuntimeError):
+        export.write(str(file), (line for _ in "x" for line in lines()))
+    with pytest.raises(FileFault, match="directory"):
+        export.write(str(tmp_path), ["x"])
+
+    assert file.read_text() == "before"
+    assert os.listdir(tmp_path) == ["out.jsonl"]
+
+
+def test_a_folder_that_cannot_be_written_is_named(inside: Inside, shell: Shell, tmp_path: Path) -> None:
+    """The refusal is that of a read-only place."""
+    folder = tmp_path / "closed"
+    folder.mkdir(mode=0o500)
+
+    refused(shell.run("export", "--output", str(folder / "out.jsonl"), before=without_override), 34, str(folder))
