@@ -80,7 +80,9 @@ def served(folder: str) -> dict[str, float]:
     figures["MB until the first write"] = resident_mb(child)
     for number, name in ((4, "first write ms"), (5, "second write ms")):
         before = time.perf_counter()
-        answer = ask(child, number, "tools/call", {"name": "record_learning", "arguments": LEARNING | {"title": name}})
+        answer = ask(
+            child, number, "tools/call", {"name": "record_learning", "arguments": LEARNING | {"problem": name}}
+        )
         assert not answer["result"].get("isError"), answer
         figures[name] = (time.perf_counter() - before) * 1e3
     figures["MB after"] = resident_mb(child)

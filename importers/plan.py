@@ -196,8 +196,9 @@ class _Planner:
     def _arrive(self, place: _Place, found: Found, learning: KnownLearning) -> None:
         """Plan for a known text at a place where it does not stand: a copy, a rename, a return.
 
-        A stale copy of what was replaced does not resurrect it; when nothing
-        live is left of what replaced it, somebody has to look.
+        A stale copy of what was replaced does not resurrect it. When nothing
+        live is left of what replaced it, somebody has to look, unless it was
+        this place's last text and the importer itself retracted it.
         """
         if learning.retract_seq is not None:
             self._revive(found, learning)
@@ -205,7 +206,11 @@ class _Planner:
             self._replace(place, found, learning.heads)
             return
         elif learning.state == "superseded" and not learning.heads:
-            self._propose(place, found, ())
+            last = place.old[0] if place.old else learning
+            if last.state == "retracted" and last.retract_seq is not None and not found.findings:
+                self.additions.append(Change("record", found))
+            else:
+                self._propose(place, found, ())
             return
         elif learning.trust < self.known.trust and learning.state in ("current", "candidate") and not found.findings:
             self._outrank(found, learning)

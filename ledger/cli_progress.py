@@ -11,7 +11,7 @@ Progress = Callable[[int, int], None]
 @contextmanager
 def bar(what: str) -> Iterator[Progress | None]:
     """Draw a bar until the block ends; yields None when nobody is watching."""
-    if not _is_watched():
+    if sys.stderr is None or not sys.stderr.isatty():
         yield None
         return
     from rich.console import Console
@@ -25,10 +25,11 @@ def bar(what: str) -> Iterator[Progress | None]:
 
 @contextmanager
 def busy(what: str) -> Iterator[None]:
-    """Show that something is being done until the block ends."""
-    with bar(what):
+    """Show that something is being done, whose length nobody knows, until the block ends."""
+    if sys.stderr is None or not sys.stderr.isatty():
         yield
+        return
+    from rich.console import Console
 
-
-def _is_watched() -> bool:
-    return sys.stderr is not None and sys.stderr.isatty()
+    with Console(stderr=True).status(what):
+        yield

@@ -42,7 +42,7 @@ def line_of(text: str | None) -> str:
 def indented(text: str | None, first: str = "    ") -> str:
     """Return `text` with every line indented, the first one by `first`."""
     lines = (ERASED if text is None else text).split("\n")
-    return "\n".join((first if at == 0 else " " * len(first)) + line for at, line in enumerate(lines))
+    return "\n".join(((first if at == 0 else " " * len(first)) + line).rstrip() for at, line in enumerate(lines))
 
 
 def aligned(rows: Sequence[Sequence[str]]) -> Iterator[str]:

@@ -1,13 +1,14 @@
 """Write learnings out: as JSON lines that `learnings import` reads, or as Markdown for people.
 
-Everything of one export is read in one snapshot. Erased learnings are left out:
-nothing of them is there to be written. A reader's trust decides who may serve
+Everything of one export is read in one snapshot. Erased learnings are left out
+(no list has them): nothing of them is there to be written. A reader's trust decides who may serve
 what is exported, so the text goes out as it is stored, masked as it was recorded.
 """
 
 import json
 import os
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import suppress
 from typing import Any
 
 from ledger.answer import LIMIT_MAX
@@ -57,10 +58,9 @@ def header(reader: Reader, exported_at: str) -> dict[str, Any]:
 
 def learnings(reader: Reader, states: Sequence[str]) -> Iterator[dict[str, Any]]:
     """Yield every learning of these states, oldest first, so that a replaced one comes before its successor."""
-    for learning in sorted(_ids(reader, states)):
-        told = reader.show(learning[1])
-        if told["erased_by"] is None:
-            yield {field: told[field] for field in FIELDS}
+    for _, name in sorted(_ids(reader, states)):
+        told = reader.show(name)
+        yield {field: told[field] for field in FIELDS}
 
 
 def _ids(reader: Reader, states: Sequence[str]) -> Iterator[tuple[int, str]]:
@@ -156,7 +156,5 @@ def write(path: str, lines: Iterable[str]) -> int:
 
 
 def _forget(path: str) -> None:
-    try:
+    with suppress(OSError):
         os.unlink(path)
-    except OSError:
-        return

@@ -37,7 +37,7 @@ _WORD = re.compile(
     r"(?P<v>(?=[^\s\d!#$%*+@^]{0,60}[\d!#$%*+@^])[A-Za-z0-9!#$%*+./?@\[\]^_~\u00c0-\u024f-]{5,128}={0,2})"
 )
 _TAIL = re.compile(r"[^\s\"'`<>]*")
-_NESTED = re.compile(r"(?i)(?:pass|pwd|secret|token|key|cred|auth|sess|psk)[\w-]{0,16}[\\\"']{0,2}[=:]")
+_NESTED = re.compile(r"(?i)(?:pass|pwd|secret|token|key|cred|auth|sess|sid|psk)[\w-]{0,16}[\\\"']{0,2}[=:]")
 _INSIDE = "/?&.%\\@-#~_"
 _STOP = re.compile(r"[\n。！？]|[.!?;](?=\s|$)")
 _JOINS = re.compile(r"[-_./:\\,@ ]+")
@@ -330,7 +330,7 @@ def _after_name(rules: _Rules, rule: _Rule, hint: str, text: str, folded: str) -
         elif match:
             start, end, quoted = _read(text, match.end())
             value = _Value(text[start:end], before, match[0], quoted, text[place:resume].isupper())
-            if start < end and rule.follows(text, place) and _is_value(rules, rule, value):
+            if start < end and _is_value(rules, rule, value) and rule.follows(text, place):
                 resume = end = _TAIL.match(text, end).end() if end - start >= LONGEST_VALUE else end
                 yield _Span(start, end, rule.order, rule.kind)
         place = folded.find(hint, resume)
@@ -374,7 +374,7 @@ def _read(text: str, at: int) -> tuple[int, int, bool]:
         if end >= 0 and "\n" not in text[at:end]:
             return at, end, True
     bare = _BARE.match(text, at)
-    if not bare:
+    if not bare or _NESTED.match(text, at):
         return at, at, False
     cut = _CUT.search(bare[0])
     end = at + (cut.start() if cut else len(bare[0]))

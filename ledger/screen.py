@@ -1,16 +1,306 @@
-"""Interim: replaced by the worker that builds the screen."""
+"""Find text that tries to steer a reader instead of telling what was learned.
 
-from typing import NamedTuple
+Pure; the rules are data (`schema/screen.v1.json`), read on first use. A
+finding quarantines a learning, it never drops one: imperatives about code are
+the product, so a rule wants an attack on the reader (its instructions, its
+user, its permissions, its secrets, its memory). Negated rules and mentions of
+an attack in a finding or a test are kept. A filter of words is no boundary:
+trust and review stand behind it (docs/explanation/trust.md).
+Lean path: stdlib only.
+"""
+
+import json
+import re
+import unicodedata
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+
+from ledger.model import schema_path
+
+RULES_VERSION: int
+"""Version of the rule file; an event carries it, so that better rules can scan again."""
+
+LONGEST_SENTENCE = 400
+"""Most characters that are read as one sentence; a longer one is read in overlapping pieces."""
+
+LONGEST_CODE = 2_000
+"""Most base64 characters of one run that are decoded and read as text."""
+
+HIDDEN_RUN, HIDDEN_TOTAL = 4, 12
+"""Invisible characters in a row, or in all, that can carry text; words need one or two."""
+
+_HIDDEN = re.compile("[\u00ad\u034f\u115f\u1160\u180e\u200b-\u200f\u2060-\u2064\u3164\ufe00-\ufe0f\ufeff\uffa0]+")
+_ZERO_WIDTH = re.compile("[\u180e\u200b\u2060-\u2064\u3164\ufeff\uffa0\u115f\u1160]")
+_JOINERS = re.compile("[\u180e\u200b-\u200f\u2060-\u2064\ufeff\u00ad]{%d}" % HIDDEN_RUN)
+_SELECTORS = re.compile("[\ufe00-\ufe0f\U000e0100-\U000e01ef]{3}|[\U000e0100-\U000e01ef](?<![\u3400-\u9fff].)")
+_FLAG = re.compile("\U0001f3f4[\U000e0030-\U000e0039\U000e0061-\U000e007a]{2,6}\U000e007f")
+_TAGS = re.compile("[\U000e0000-\U000e007f]+")
+_BIDI = re.compile("[\u202a-\u202e\u2066-\u2069]")
+_RIGHT_TO_LEFT = re.compile("[\u0590-\u08ff]")
+_CODE = re.compile(rf"(?<![A-Za-z0-9+/_-])[A-Za-z0-9+/]{{24,{LONGEST_CODE}}}={{0,2}}(?![A-Za-z0-9+/_-])")
+_SPACED = re.compile(r"(?<!\w)(?:\w[ .*_-]){5,}\w(?!\w)")
+_SENTENCE = re.compile(r"(?<=[.!?;])\s+|[。！？；।؟]+|\n\s*\n|\n\s*(?=[-*#>\d])")
+_BASE64 = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/"
+_ROT13 = str.maketrans(
+    "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz", "NOPQRSTUVWXYZABCDEFGHIJKLMnopqrstuvwxyzabcdefghijklm"
+)
+_LOOKALIKES = str.maketrans("аеорсухіјѕԁӏοαι", "aeopcyxijsdioai"[:15])
+_MIXED = re.compile("[a-z][\u0370-\u04ff]|[\u0370-\u04ff][a-z]")
+_SPACES = str.maketrans(dict.fromkeys("!\"#$%&'*+-./<=>?@[\\]^_`{|}~“”„«»‘’–—…·、「」『』", " ") | dict.fromkeys(",:()，：（）", " , "))
+_NO_CASE = "\u0590"
+"""From here on scripts have no case and often no spaces: their words are looked for anywhere."""
 
 
 class Finding(NamedTuple):
-    """See the final module."""
+    """Why a text is quarantined; `reason` is a fixed sentence that never quotes the text."""
 
     rule: str
     severity: str
     reason: str
 
 
+class _Concept(NamedTuple):
+    """A rule that wants one word of each list in one sentence."""
+
+    finding: Finding
+    lists: tuple[str, ...]
+    act: int | None
+    pattern: re.Pattern[str] | None
+
+
+class _Shape(NamedTuple):
+    """A rule that is a pattern, tried where one of its hints occurs."""
+
+    finding: Finding
+    hints: tuple[str, ...]
+    source: str
+    negatable: bool
+    quotable: bool
+    raw: bool
+
+
+class _Rules(NamedTuple):
+    """The rule file, arranged for reading."""
+
+    version: int
+    concepts: tuple[_Concept, ...]
+    shapes: tuple[_Shape, ...]
+    invisible: dict[str, Finding]
+    patterns: dict[str, re.Pattern[str]]
+    starts: dict[str, tuple[tuple[str, str], ...]]
+    anywhere: tuple[tuple[str, str], ...]
+
+
+_rules: _Rules | None = None
+_compiled: dict[str, re.Pattern[str]] = {}
+
+
+def __getattr__(name: str) -> int:
+    if name == "RULES_VERSION":
+        return _loaded().version
+    raise AttributeError(name)
+
+
 def screen(text: str) -> tuple[Finding, ...]:
-    """Keep everything for now."""
-    return ()
+    """Return what speaks against serving `text`, without repeats, in the order of the rule file; empty means keep.
+
+    Raises:
+        OSError, ValueError, KeyError, re.error: the rule file is missing or wrong.
+    """
+    rules = _loaded()
+    found = set(_invisible(rules, text))
+    found.update(_shapes(rules, text, raw=True))
+    for view in _views(text):
+        found.update(_shapes(rules, view, raw=False))
+        found.update(_concepts(rules, view))
+    order = [*rules.invisible.values(), *(rule.finding for rule in (*rules.concepts, *rules.shapes))]
+    return tuple(sorted(found, key=order.index))
+
+
+def _views(text: str) -> Iterator[str]:
+    """Yield the text as a model may read it: folded, and what encodings in it say."""
+    plain = text
+    if not plain.isascii():
+        plain = unicodedata.normalize("NFKC", _HIDDEN.sub("", _TAGS.sub("", plain)))
+    if "&" in plain:
+        plain = _unescaped(plain)
+    folded = re.sub(r"(?<=\w)-\n\s*(?=\w)", "", plain).lower()
+    yield folded
+    if not folded.isascii() and _MIXED.search(folded):
+        yield folded.translate(_LOOKALIKES)
+    if _SPACED.search(folded):
+        yield _SPACED.sub(lambda run: re.sub(r"[ .*_-]", "", run[0]), folded)
+    if "rot13" in folded or "rot-13" in folded:
+        yield folded.translate(_ROT13)
+    for code in _CODE.finditer(plain):
+        decoded = _decoded(code[0])
+        if decoded:
+            yield decoded.lower()
+
+
+def _unescaped(text: str) -> str:
+    """Return the text with numeric character references and `&lt;`, `&gt;`, `&amp;` read, so that none hides a word."""
+
+    def character(match: re.Match[str]) -> str:
+        number = int(match[2], 16) if match[1] else int(match[2])
+        return chr(number) if 32 <= number < 0xD800 else match[0]
+
+    return re.sub(r"&#([xX]?)([0-9a-fA-F]{1,6});", character, text) if "&#" in text else text
+
+
+def _decoded(code: str) -> str | None:
+    """Return what a base64 run says, None when it is not readable text."""
+    bits = "".join([format(_BASE64.index(letter), "06b") for letter in code.rstrip("=")])
+    size = len(bits) // 8
+    data = int(bits[: size * 8], 2).to_bytes(size, "big")
+    try:
+        text = data.decode("utf-8")
+    except UnicodeDecodeError:
+        return None
+    return text if text.isprintable() or "\n" in text else None
+
+
+def _invisible(rules: _Rules, text: str) -> Iterator[Finding]:
+    """Yield findings about characters that nobody sees; emoji flags and joiners within words are fine."""
+    if text.isascii():
+        return
+    rest = _FLAG.sub("", text)
+    hidden = len(_ZERO_WIDTH.findall(rest.removeprefix("\ufeff")))
+    if _TAGS.search(rest) or _SELECTORS.search(rest) or _JOINERS.search(rest) or hidden >= HIDDEN_TOTAL:
+        yield rules.invisible["invisible"]
+    marks = set(_BIDI.findall(rest))
+    if marks & {"\u202d", "\u202e"} or (marks and not _RIGHT_TO_LEFT.search(rest)):
+        yield rules.invisible["bidi"]
+
+
+def _shapes(rules: _Rules, text: str, *, raw: bool) -> Iterator[Finding]:
+    """Yield the pattern rules that fire and are neither negated nor a mention."""
+    for rule in rules.shapes:
+        if rule.raw is raw and any(hint in text for hint in rule.hints):
+            matches = _pattern(rule.source).finditer(text)
+            if any(raw or not _is_excused(rules, rule, text, *match.span()) for match in matches):
+                yield rule.finding
+
+
+def _is_excused(rules: _Rules, rule: _Shape, text: str, start: int, end: int) -> bool:
+    """Say whether the text around a match forbids it or reports it."""
+    before, after = text[max(0, start - 160) : start], text[end : end + 120]
+    if rules.patterns["mention"].search(before + " " + after):
+        return True
+    if rule.quotable and rules.patterns["quoted"].search(before + " " + after):
+        return True
+    if not rule.negatable:
+        return False
+    clause = _SENTENCE.split(before)[-1][-80:]
+    return bool(rules.patterns["negated"].search(clause) or rules.patterns["forbidden"].search(after))
+
+
+def _concepts(rules: _Rules, text: str) -> Iterator[Finding]:
+    """Yield the rules whose words meet in one sentence."""
+    last = ""
+    for sentence in _sentences(text):
+        words = f" {' '.join(sentence.translate(_SPACES).split())} "
+        places = _places(rules, words)
+        if places and not rules.patterns["mention"].search(last + " " + sentence):
+            for rule in rules.concepts:
+                if places.keys() >= set(rule.lists) and _fires(rules, rule, sentence, words, places):
+                    yield rule.finding
+        last = sentence
+
+
+def _fires(rules: _Rules, rule: _Concept, sentence: str, words: str, places: dict[str, int]) -> bool:
+    """Say whether a rule whose words are all there is meant: its pattern matches, its act is not forbidden."""
+    if rule.pattern and not rule.pattern.search(sentence):
+        return False
+    if rule.act is None:
+        return True
+    start = places[rule.lists[rule.act]]
+    return not (
+        rules.patterns["negated"].search(words[max(0, start - 80) : start])
+        or rules.patterns["forbidden"].search(words[start:])
+    )
+
+
+def _sentences(text: str) -> Iterator[str]:
+    for sentence in _SENTENCE.split(text):
+        if len(sentence) <= LONGEST_SENTENCE:
+            yield sentence
+        else:
+            for start in range(0, len(sentence), LONGEST_SENTENCE // 2):
+                yield sentence[start : start + LONGEST_SENTENCE]
+
+
+def _places(rules: _Rules, words: str) -> dict[str, int]:
+    """Return for each word list where its first word stands."""
+    places: dict[str, int] = {}
+    at = words.find(" ")
+    while 0 <= at < len(words) - 1:
+        at += 1
+        for start, name in rules.starts.get(words[at : at + 3], ()):
+            if name not in places and words.startswith(start, at):
+                places[name] = at
+        at = words.find(" ", at)
+    if not words.isascii():
+        for word, name in rules.anywhere:
+            if name not in places and word in words:
+                places[name] = words.index(word)
+    return places
+
+
+def _pattern(source: str) -> re.Pattern[str]:
+    pattern = _compiled.get(source)
+    if pattern is None:
+        pattern = _compiled[source] = re.compile(source)
+    return pattern
+
+
+def _loaded() -> _Rules:
+    """Return the rules; the file is read once in a process."""
+    global _rules
+    if _rules is None:
+        with open(schema_path("screen.v1.json"), encoding="utf-8") as file:
+            _rules = _arranged(json.load(file))
+    return _rules
+
+
+def _arranged(data: dict[str, Any]) -> _Rules:
+    patterns = {name: re.compile(pattern) for name, pattern in data["patterns"].items()}
+    starts: dict[str, list[tuple[str, str]]] = {}
+    anywhere: list[tuple[str, str]] = []
+    for name, words in data["words"].items():
+        for word in words:
+            if word[0] >= _NO_CASE:
+                anywhere.append((word, name))
+            else:
+                starts.setdefault(word[:3], []).append((word, name))
+    return _Rules(
+        version=data["version"],
+        concepts=tuple(
+            _Concept(
+                _finding(row),
+                tuple(row["all"]),
+                row.get("act", 0) if row.get("negatable", True) else None,
+                patterns[row["pattern"]] if "pattern" in row else None,
+            )
+            for row in data["concepts"]
+        ),
+        shapes=tuple(
+            _Shape(
+                _finding(row),
+                tuple(row["hints"]),
+                row["pattern"],
+                row.get("negatable", False),
+                row.get("mention", False),
+                row.get("raw", False),
+            )
+            for row in data["shapes"]
+        ),
+        invisible={row["rule"]: _finding(row) for row in data["invisible"]},
+        patterns=patterns,
+        starts={start: tuple(words) for start, words in starts.items()},
+        anywhere=tuple(anywhere),
+    )
+
+
+def _finding(row: dict[str, Any]) -> Finding:
+    return Finding(row["rule"], row["severity"], row["reason"])

@@ -23,6 +23,7 @@ from mcp.server.lowlevel import Server
 from mcp.server.stdio import stdio_server
 from mcp_types import CallToolRequestParams, CallToolResult, ListToolsResult, PaginatedRequestParams, TextContent, Tool
 
+from importers.projects import project_of
 from ledger.errors import BadArgument, LedgerError
 from ledger.frame import NOTE, clean, clean_all
 from ledger.model import agent
@@ -139,7 +140,7 @@ def noted(where: str, error: BaseException) -> str:
 def run(path: str, project: str | None) -> int:
     """Serve on stdio until the client closes standard input; return the exit status."""
     logging.getLogger().addHandler(logging.NullHandler())  # else the SDK's records, tracebacks included, go to stderr
-    session = Session(path, project, agent(f"mcp-{os.urandom(8).hex()}"))
+    session = Session(path, project or project_of(os.getcwd()), agent(f"mcp-{os.urandom(8).hex()}"))
     desk = Desk(session)
     server = Server(
         NAME,
@@ -161,4 +162,7 @@ def run(path: str, project: str | None) -> int:
 
 async def _serve(server: Server) -> None:
     async with stdio_server() as (read, write):
-        await server.run(read, write, server.create_initialization_options())
+        try:
+            await server.run(read, write, server.create_initialization_options())
+        except anyio.get_cancelled_exc_class():
+            os._exit(0)  # standard output is closed; unwinding would wait for a standard input that stays open

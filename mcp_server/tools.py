@@ -7,7 +7,8 @@ time, trust and state are never arguments: the session gives them.
 
 import os
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
+from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ledger.errors import AmbiguousId, BadArgument, NotFound
@@ -22,8 +23,11 @@ Progress = Callable[[int, int, str], None]
 
 NO_LEDGER = "there is no ledger yet; the first record_learning or import_learnings makes it"
 
-WITHHELD = ("quarantined", "rejected", "erased")
+WITHHELD = ("quarantined", "rejected")
 """States whose text no agent reads: such an id is answered like an unknown one."""
+
+DIAGNOSTICS_MAX = 50
+"""Most diagnostics of one answer; the file and line of each are in `learnings import --json`."""
 
 ALWAYS = 12
 """Fields of a hit that are always sent, in `Hit`'s order; the others only when they say something."""
@@ -35,7 +39,7 @@ class Session(NamedTuple):
     path: str
     project: str | None
     actor: Actor
-    progress: Progress | None = None
+    progress: Progress = lambda done, total, text: None
 
     @contextmanager
     def reading(self) -> Iterator[Reader]:
@@ -49,11 +53,40 @@ class Session(NamedTuple):
         with open_reader(self.path) as reader:
             yield reader
 
-    def writing(self, create: bool = False) -> "Ledger":
-        """Open the ledger for one command; loads the write side when it is the first."""
+    @contextmanager
+    def writing(self, create: bool = False, is_dry: bool = False) -> Iterator["Ledger"]:
+        """Open the ledger for one command; loads the write side when it is the first.
+
+        A dry run without a file works on an empty ledger that is thrown away.
+        """
         from ledger.ledger import Ledger
 
-        return Ledger.open(self.path, self.actor, create=create)
+        with ExitStack() as stack:
+            path = self.path
+            if is_dry and not os.path.exists(path):
+                path = os.path.join(stack.enter_context(TemporaryDirectory()), "ledger.db")
+            yield stack.enter_context(Ledger.open(path, self.actor, create=create))
+
+
+class Steps:
+    """Progress of a call with several parts: the protocol wants one number that only grows."""
+
+    def __init__(self, tell: Progress) -> None:
+        self._tell = tell
+        self._before = 0
+        self._told = 0
+
+    def part(self, what: str) -> Callable[[int, int], None]:
+        """Return the function that a part tells how many of how many are done; about 20 times are passed on."""
+        self._before = self._told
+
+        def tell(done: int, total: int) -> None:
+            at = self._before + done
+            if at > self._told and (done == total or done % (total // 20 or 1) == 0):
+                self._told = at
+                self._tell(at, self._before + total, f"{what} {done} of {total}")
+
+        return tell
 
 
 def query_learnings(session: Session, given: dict[str, Any]) -> dict[str, Any]:
@@ -88,18 +121,15 @@ def list_learnings(session: Session, given: dict[str, Any]) -> dict[str, Any]:
 
 
 def get_learnings(session: Session, given: dict[str, Any]) -> dict[str, Any]:
-    """Show up to five learnings whole; ids that are unknown, withheld or out of reach are `missing`."""
+    """Show up to five learnings by id; ids that are unknown, withheld or out of reach are `missing`."""
     found, missing = [], []
     with session.reading() as reader:
         for asked in dict.fromkeys(given["ids"]):
-            try:
-                learning = reader.show(_whole(session, reader, asked))
-            except NotFound:
-                learning = {"state": "erased"}
-            if learning["state"] in WITHHELD:
+            shown = _shown(session, reader, asked)
+            if shown is None:
                 missing.append(asked)
             else:
-                found.append(plain(learning))
+                found.append(shown)
     return {"learnings": found, "missing": missing}
 
 
@@ -167,7 +197,48 @@ def undo(session: Session, given: dict[str, Any]) -> dict[str, Any]:
 
 
 def import_learnings(session: Session, given: dict[str, Any]) -> dict[str, Any]:
-    raise NotImplementedError
+    """Import notes and exports; one batch for each importer and trust."""
+    from importers.plan import plan, vanished
+    from importers.registry import scan_paths
+    from ledger import ingest
+
+    is_dry = given.get("dry_run", False)
+    steps = Steps(session.progress)
+    home = os.path.expanduser("~")
+    readings = scan_paths(given["paths"], given.get("project") or None, steps.part("read"), home)
+    with session.writing(create=True, is_dry=is_dry) as ledger:
+        done = [
+            ingest.run(ledger, reading, plan, vanished, dry_run=is_dry, progress=steps.part("recorded"))
+            for reading in readings
+        ]
+    return _together(plain(done))
+
+
+def _together(done: list[dict[str, Any]]) -> dict[str, Any]:
+    """Return one answer for several imports: counts added up, lists joined, every batch named."""
+    batches = [one.pop("batch") for one in done]
+    total: dict[str, Any] = {"batch": next((batch for batch in batches if batch is not None), None)}
+    for one in done:
+        for key, value in one.items():
+            total[key] = total[key] + value if key in total else value
+    total["batches"] = [batch for batch in batches if batch is not None]
+    total["truncated"] = len(total["diagnostics"]) > DIAGNOSTICS_MAX
+    return total | {"diagnostics": total["diagnostics"][:DIAGNOSTICS_MAX]}
+
+
+def _shown(session: Session, reader: Reader, asked: str) -> dict[str, Any] | None:
+    """Return one learning with texts within their caps, None when the agent may not have it."""
+    try:
+        name = _whole(session, reader, asked)
+    except NotFound as error:
+        if isinstance(error, AmbiguousId):
+            raise
+        return None
+    learning = reader.show(name)
+    if learning["state"] in WITHHELD or learning["erased_by"] is not None:
+        return None
+    (capped,) = reader.get([name])
+    return learning | {"problem": capped.problem, "solution": capped.solution, "cut": capped.cut}
 
 
 def _said(hit: dict[str, Any]) -> dict[str, Any]:

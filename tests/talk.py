@@ -66,6 +66,25 @@ class Talk:
         assert answer.structured_content is None
         return said(answer)
 
+    def together(self, name: str, calls: list[dict[str, Any]]) -> list[CallToolResult]:
+        """Call a tool several times at once."""
+
+        async def ask() -> list[CallToolResult]:
+            answers: list[CallToolResult] = []
+
+            async def one(arguments: dict[str, Any]) -> None:
+                answer = await self.client.call_tool(name, arguments)
+                assert isinstance(answer, CallToolResult)
+                answers.append(answer)
+
+            with anyio.fail_after(60):
+                async with anyio.create_task_group() as group:
+                    for arguments in calls:
+                        group.start_soon(one, arguments)
+            return answers
+
+        return self._portal.call(ask)
+
     def tools(self) -> list[dict[str, Any]]:
         """Return what `tools/list` sent."""
         listed = self._portal.call(self.client.list_tools)

@@ -1,6 +1,9 @@
 """`learnings import` and `scan`: notes in, a second time nothing, everything undone by its batch."""
 
 import json
+import os
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -147,3 +150,69 @@ def test_an_export_is_read_back(inside: Inside, shell: Shell, tmp_path: Path) ->
     assert done["recorded"] == 1
     hit = other.document("query", "postgres")["hits"][0]
     assert (hit["solution"], hit["project"], hit["tags"], hit["trust"]) == ("use port 6543", "demo", ["db"], 1)
+
+
+def test_progress_is_drawn_for_a_terminal_and_is_gone_afterwards(shell: Shell, notes: Path) -> None:
+    """Standard output stays the answer alone; on a pipe nothing is drawn at all."""
+    outer, inner = os.openpty()
+    shell.env["TERM"] = "xterm"
+    for words in (["import", str(notes), "--json"], ["verify", "--json"], ["rebuild", "--json"]):
+        child = [sys.executable, "-m", "ledger.cli", *words]
+        done = subprocess.run(child, cwd=shell.folder, env=shell.env, stdout=subprocess.PIPE, stderr=inner, check=True)
+        drawn = os.read(outer, 100_000)
+        assert json.loads(done.stdout)
+        assert b"\x1b[" in drawn
+    os.close(inner)
+    os.close(outer)
+
+    assert "\x1b" not in shell.run("rebuild").err
+
+
+def test_superseding_what_a_file_still_says_names_file_and_line(inside: Inside, notes: Path) -> None:
+    """Claude Code goes on loading the file, so a person has to correct it there too."""
+    inside.document("import", str(notes), "--project", "demo")
+    old = inside.document("query", "pooler port")["hits"][0]["id"]
+
+    done = inside(
+        "supersede", old, "--problem", "which port", "--solution", "7654", "--reason", "it moved", "--dry-run"
+    )
+    document = inside.document(
+        "supersede", old, "--problem", "which port", "--solution", "7654", "--reason", "it moved"
+    )
+
+    assert document["still_loaded"] == [{"file": str(notes / "ports.md"), "line": 6}]
+    assert f"{notes / 'ports.md'}:6 still says it" in done.err
+
+
+def test_a_learning_is_shown_with_its_sources_and_its_whole_lineage(inside: Inside, notes: Path) -> None:
+    """Where it was read, what came before and after, who replaced it."""
+    inside.document("import", str(notes), "--project", "demo")
+    first = inside.document("query", "pooler port")["hits"][0]["id"]
+    texts = ("--problem", "which port", "--reason", "it moved")
+    second = inside.document("supersede", first, "--solution", "7654", *texts, "--tag", "db")["id"]
+    third = inside.document("supersede", second, "--solution", "8765", *texts)["id"]
+
+    one, two = inside("show", first).out, inside("show", second).out
+    found = inside("query", "pooler port", "--include-superseded").out
+
+    assert f"source      {notes}/ports.md:" in one
+    assert "imported    in batch 1" in one
+    assert f"superseded  {second}" in one
+    assert f"after       {third[:12]}… current" in one
+    assert f"supersedes  {first}" in two
+    assert f"before      {first[:12]}… superseded" in two
+    assert "tags        db" in two
+    assert "SUPERSEDED" in found
+
+
+def test_what_was_masked_is_remarked(inside: Inside, notes: Path) -> None:
+    """Whether it came in a note or was typed."""
+    secret = "gh" + "p_" + "A1b2" * 9
+    (notes / "token.md").write_text(NOTE.format(name="token", about="Which token", rule=f"Use {secret} for CI."))
+
+    done = inside("import", str(notes), "--project", "demo")
+    typed = inside("record", "--problem", "ci token", "--solution", secret, "--category", "env", "--project", "demo")
+
+    assert "secrets were masked in 1 of them" in done.err
+    assert "masked in the text" in typed.err
+    assert secret not in inside("export").out

@@ -288,7 +288,7 @@ def test_a_locked_ledger_names_who_holds_it_and_how_long(
     with WriteLock(str(shell.file), 1.0):
         done = inside(*RECORD, "--problem", "p", "--solution", "s")
 
-    refused(done, 35, f"process {os.getpid()}", "for 0 s", "nothing was written")
+    refused(done, 35, f"process {os.getpid()}", " s; waited 0.05 s", "nothing was written")
 
 
 def test_a_write_that_does_not_fit_leaves_nothing_half_written(inside: Inside, shell: Shell) -> None:

@@ -229,6 +229,18 @@ def test_ctrl_c_ends_an_endless_statement(inside: Inside, shell: Shell) -> None:
         assert child.stderr.read().splitlines()[-1] == b"learnings: interrupted"
 
 
+@pytest.mark.parametrize("name", ["a b?mode=memory#x%20.db", "-readonly", "file:x.db"])
+def test_any_file_name_is_a_file_name(inside: Inside, shell: Shell, name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nothing in it is taken for a part of a URI or for an option."""
+    monkeypatch.chdir(shell.folder)
+    shutil.copy(shell.file, name)
+
+    done = shell.run("sql", "SELECT count(*) FROM event", f"--file={name}", "--json")
+
+    assert done.document["rows"] == [[1]]
+    assert shell.run("query", "postgres", f"--file={name}", "--json").document["hits"]
+
+
 def test_an_outdated_ledger_can_still_be_looked_at(inside: Inside, shell: Shell) -> None:
     """Forensics do not wait for a rebuild or an upgrade."""
     connection = sqlite3.connect(shell.file, isolation_level=None)

@@ -9,6 +9,8 @@ from command import Inside, Shell, refused, without_override
 
 from ledger import export
 from ledger.errors import FileFault
+from ledger.ledger import Ledger
+from ledger.model import NewEvent, new_event_id
 
 
 @pytest.fixture
@@ -67,7 +69,7 @@ def test_more_learnings_than_a_page_are_all_exported(inside: Inside) -> None:
 
 def test_markdown_quotes_every_text(inside: Inside) -> None:
     """No line of a learning can pass for a heading."""
-    inside.record("# not a heading", "```\n# neither", "--title", "a\ttitle")
+    inside.record("# not a heading", "```\n# neither", "--title", "a\ttitle", "--tag", "db")
 
     lines = inside("export", "--format", "md").out.splitlines()
 
@@ -76,6 +78,7 @@ def test_markdown_quotes_every_text(inside: Inside) -> None:
     ]  # fmt: skip
     assert "> # not a heading" in lines
     assert "> # neither" in lines
+    assert lines[-1].endswith(" · tags db")
 
 
 def test_a_file_appears_whole_and_private(inside: Inside, tmp_path: Path) -> None:
@@ -115,3 +118,17 @@ def test_a_folder_that_cannot_be_written_is_named(inside: Inside, shell: Shell, 
     folder.mkdir(mode=0o500)
 
     refused(shell.run("export", "--output", str(folder / "out.jsonl"), before=without_override), 34, str(folder))
+
+
+def test_what_was_erased_is_in_no_export_and_shown_as_erased(inside: Inside, shell: Shell) -> None:
+    """Nothing of its text is there to be written; its id and history stay."""
+    made = inside.record("a secret problem", "s")
+    with Ledger.open(str(shell.file)) as ledger:
+        data = {"targets": [made["seq"]], "blocked": [], "reason": "secret"}
+        ledger.store.append(lambda moment: [NewEvent("payload.erased", "ledger", data, {}, new_event_id())])
+
+    shown = inside("show", made["id"])
+
+    assert "(erased)" in shown.out.splitlines()[0]
+    assert "secret" not in shown.out
+    assert made["id"] not in inside("export", "--state", "all").out

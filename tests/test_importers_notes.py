@@ -37,11 +37,13 @@ def read(text: str, name: str = "note.md", project: str = "demo", files: tuple[s
 
 
 def only(parsed: Parsed) -> Draft:
+    """Return the one draft of a note."""
     (draft,) = parsed.drafts
     return draft
 
 
 def codes(parsed: Parsed) -> list[tuple[int | None, str]]:
+    """Return line and code of every diagnostic."""
     return [(one.line, one.code) for one in parsed.diagnostics]
 
 
@@ -52,7 +54,8 @@ def test_why_becomes_the_problem_and_the_rule_with_how_to_apply_the_solution() -
     assert draft.title == "Merge freeze: only fixes until 2026-10-20"
     assert draft.problem == "the mobile release branch is cut from main."
     assert draft.solution == (
-        "Only fixes may merge until 2026-10-20.\n\nHow to apply: label other pull requests `after-freeze`; see [[labels]]."
+        "Only fixes may merge until 2026-10-20.\n\n"
+        "How to apply: label other pull requests `after-freeze`; see [[labels]]."
     )
     assert (draft.category, draft.confidence, draft.tags) == ("workflow", "sure", ("project",))
     assert draft.observed_at == "2026-10-06T08:00:00.000000Z"
@@ -75,7 +78,6 @@ def test_a_note_has_one_place_that_names_its_file() -> None:
         ("name: n: m\ndescription: d\ntype: reference", "reference"),
         ("name: 'n'\n\ttype: reference\ndescription: @d", "reference"),
         ("type: user\nmetadata:\n  type: reference", "user"),
-        ("type: &a reference\nname: *a", "& reference".replace("& ", "&a ")),
     ],
 )
 def test_the_kind_of_a_note_is_found_in_every_generation_of_header(header: str, kind: str) -> None:
@@ -115,9 +117,9 @@ def test_a_description_that_repeats_the_body_gives_way_to_the_name() -> None:
 
 def test_a_description_that_says_more_than_title_and_rule_is_kept_with_the_reason() -> None:
     """Nothing a note says is lost for search."""
-    text = "---\nname: Use a real database\ndescription: No mocks\ntype: feedback\n---\nUse compose.\n**Why:** a mock lied.\n"
+    header = "---\nname: Use a real database\ndescription: No mocks\ntype: feedback\n---\n"
 
-    draft = only(read(text))
+    draft = only(read(f"{header}Use compose.\n**Why:** a mock lied.\n"))
 
     assert draft.title == "Use a real database"
     assert draft.problem == "a mock lied.\n\nNo mocks"
@@ -163,7 +165,7 @@ def test_a_note_that_is_only_a_description_is_learned_from_it() -> None:
     assert draft.problem == "pooler"
 
 
-# -- headers -----------------------------------------------------------------------------------------------------------
+# -- headers ----------------------------------------------------------------------------------------------------------
 
 
 def test_scalars_of_a_header_stay_texts() -> None:
@@ -257,15 +259,15 @@ def test_tags_come_from_lists_and_from_commas() -> None:
     assert listed == comma == ("decision", "db", "queue")
 
 
-# -- long notes --------------------------------------------------------------------------------------------------------
+# -- long notes -------------------------------------------------------------------------------------------------------
 
 
 def test_a_long_note_of_headed_sections_is_a_learning_a_section() -> None:
     """Each section is its own place, so that editing one supersedes one."""
     filler = "The importer keeps every word of this section. " * 20
-    text = f"---\nname: Import notes\n---\nIntro words.\n\n# Reading\n\n{filler}\n\n## Deep\n\nmore\n\n# Writing\n\n{filler}\n"
+    body = f"Intro words.\n\n# Reading\n\n{filler}\n\n## Deep\n\nmore\n\n# Writing\n\n{filler}\n"
 
-    parsed = read(text)
+    parsed = read(f"---\nname: Import notes\n---\n{body}")
 
     assert [(one.title, one.problem) for one in parsed.drafts] == [
         ("Import notes", "Import notes"),
@@ -303,7 +305,7 @@ def test_one_endless_line_is_cut_between_words() -> None:
     assert sum(one.solution.count("word") for one in drafts) == 8_000
 
 
-# -- the index ---------------------------------------------------------------------------------------------------------
+# -- the index --------------------------------------------------------------------------------------------------------
 
 
 def test_index_lines_are_no_learnings_and_their_targets_are_known() -> None:
@@ -478,7 +480,7 @@ def test_many_missing_targets_are_counted_after_the_first() -> None:
     assert "29 more" in diagnostics[-1].message
 
 
-# -- categories --------------------------------------------------------------------------------------------------------
+# -- categories -------------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -503,7 +505,7 @@ def test_the_category_follows_from_kind_and_words(kind: str, text: str, expected
     assert categorised(kind, text) == expected
 
 
-# -- whatever comes ----------------------------------------------------------------------------------------------------
+# -- whatever comes ---------------------------------------------------------------------------------------------------
 
 
 def check(parsed: Parsed) -> None:
@@ -527,7 +529,26 @@ GOOD = (
     "---\nname: a: b\ntags: [x, 'y']\n---\n# H\n\ntext 日本 é 😀\n",
     "---\nname: |\n  folded\n  text\nmetadata: {type: user, tags: [a]}\n...\nBody\n",
 )
-PIECES = ("---\n", "\n", "- ", "  ", "#", "```", "<!--", "-->", "**Why:**", ":", "&a", "*a", "[", "{", "\t", "\u2028", "é", '"')
+PIECES = (
+    "---\n",
+    "\n",
+    "- ",
+    "  ",
+    "#",
+    "```",
+    "<!--",
+    "-->",
+    "**Why:**",
+    ":",
+    "&a",
+    "*a",
+    "[",
+    "{",
+    "\t",
+    "\u2028",
+    "é",
+    '"',
+)
 
 
 @pytest.mark.parametrize("seed", range(400))
@@ -555,8 +576,10 @@ def test_no_mutation_of_a_good_note_raises(seed: int) -> None:
     assert parsed == memory_notes.parse(text, path, "demo")
 
 
-@pytest.mark.parametrize("piece", ["- ", "#" * 7, "```\n", "---\n", "<!--", "[a](", "> ", "*", "_a_ ", "\n", "  - x\n", "a: ", "**"])
-def test_a_megabyte_of_one_mark_is_read_in_time(piece: str) -> None:
+@pytest.mark.parametrize(
+    "piece", ["- ", "#" * 7, "```\n", "---\n", "<!--", "[a](", "> ", "*", "_a_ ", "\n", "  - x\n", "a: ", "**"]
+)
+def test_a_large_file_of_one_mark_is_read_in_time(piece: str) -> None:
     """No pattern backtracks its way through a large hostile file."""
     text = piece * (200_000 // len(piece))
 

@@ -3,6 +3,7 @@
 import json
 import os
 import signal
+import sqlite3
 import subprocess
 import sys
 import time
@@ -48,12 +49,15 @@ def a_folder(file: Path) -> None:
 
 
 def without_tables(file: Path) -> None:
-    """Take away a table that every read needs: an error that no code of ours names."""
-    import sqlite3
+    """Take away tables that every read needs."""
+    altered(file, "DROP TABLE learning_state", "DROP TABLE learning_fts")
 
+
+def altered(file: Path, *statements: str) -> None:
+    """Change the file behind the ledger's back, as somebody who drops its triggers could."""
     connection = sqlite3.connect(file)
-    connection.execute("DROP TABLE learning_state")
-    connection.execute("DROP TABLE learning_fts")
+    for statement in statements:
+        connection.execute(statement)
     connection.commit()
     connection.close()
 
@@ -72,7 +76,7 @@ def test_no_text_of_a_learning_leaves_through_an_error(tmp_path: Path, mode: str
 
     for name, answer in answers:
         text = answer.model_dump_json()
-        assert answer.is_error, (name, text)
+        assert answer.is_error or (name, fault) == ("get_learnings", without_tables), (name, text)
         assert CANARY not in text
         assert "Traceback" not in text
     logged = errors.read_text()
@@ -85,13 +89,13 @@ def test_a_fault_is_found_again_by_its_id(tmp_path: Path) -> None:
     file, errors = tmp_path / "ledger.db", tmp_path / "stderr"
     with talking(file, "auto", errors=errors) as session:
         session.document("record_learning", **LEARNING)
-        without_tables(file)
+        altered(file, "DROP TRIGGER learning_update_refused", f"UPDATE learning SET tags = '[{CANARY}'")
 
-        sentence = session.refusal("query_learnings", query="x")
+        sentence = session.refusal("query_learnings", query=CANARY)
 
     fault = sentence.partition("(fault ")[2][:8]
     assert len(fault) == 8, sentence
-    assert errors.read_text() == f"learnings: fault {fault} in query_learnings: OperationalError\n"
+    assert errors.read_text() == f"learnings: fault {fault} in query_learnings: JSONDecodeError\n"
 
 
 def test_lines_that_are_no_requests_cost_nothing(tmp_path: Path) -> None:
@@ -100,14 +104,14 @@ def test_lines_that_are_no_requests_cost_nothing(tmp_path: Path) -> None:
         server.send(f'{{"jsonrpc": "2.0", "id": 7, "method": "tools/call", "params": {{"{CANARY}": '.encode())
         server.send(f'["{CANARY}"]'.encode())
         server.send(b"\xff\xfe" + CANARY.encode())
+        server.send(f'{{"jsonrpc":"2.0","id":8,"method":"tools/call","params":{{"name":"{CANARY}\\ud800"}}}}'.encode())
         shapes = [server.call("query_learnings", CANARY), server.call("query_learnings", [CANARY])]
         shapes.append(server.ask(f"tools/{CANARY}", {}))
-        shapes.append(server.call("query_learnings", {"query": "\ud800"}))
         answer = json.loads(server.call("query_learnings", {"query": "still there"}))
         rest, errors, status = server.end()
 
     assert answer["result"]["structuredContent"]["hits"] == []
-    assert all(b'"error"' in shape or b'"isError":true' in shape for shape in shapes[:3])
+    assert all(b'"error"' in shape or b'"isError":true' in shape for shape in shapes)
     assert CANARY.encode() not in b"".join(shapes[:2]) + rest + errors
     assert (errors, status) == (b"", 0)
 

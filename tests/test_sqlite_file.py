@@ -1,5 +1,6 @@
 """The file of a ledger, beside the rows in it: anchor, lock, identity, journal mode, forks and clocks."""
 
+import fcntl
 import json
 import os
 import shutil
@@ -262,6 +263,26 @@ def test_the_lock_of_a_killed_writer_is_free(store: SqliteStore) -> None:
     assert done(dies).status == -9
 
     assert append(SqliteStore(store.path, wait_s=0.0)).seq == 1
+
+
+def test_a_writer_that_comes_straight_back_does_not_overtake_one_that_waits(store: SqliteStore) -> None:
+    """Whoever queues is next: a busy writer cannot starve those that sleep between two tries."""
+
+    def wait(say: Say) -> None:
+        with place.WriteLock(store.path, 60.0):
+            say("held")
+
+    with place.WriteLock(store.path, 60.0):
+        child = fork(wait)
+        with open(store.path + ".queue", encoding="ascii") as queue:
+            while place._try_lock(queue.fileno()):
+                fcntl.flock(queue, fcntl.LOCK_UN)
+                heard(child, 0.001)
+    with place.WriteLock(store.path, 60.0):
+        said = heard(child, 0.0)
+
+    assert said == b"held\n"
+    assert end(child).status == 0
 
 
 def test_a_lock_that_cannot_be_signed_is_not_kept(path: str) -> None:

@@ -2,7 +2,7 @@
 
 import json
 import multiprocessing
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from functools import partial
 from itertools import count
 from typing import Any
@@ -27,7 +27,7 @@ from storage_contract import (
 
 from ledger import errors, tables, tables_postgres
 from ledger.model import NewEvent, new_event_id
-from ledger.store import Clock, Log
+from ledger.store import Clock, Log, now_us
 from ledger.store_postgres import PostgresStore, fault
 from ledger.store_sqlite import SqliteStore
 
@@ -47,27 +47,55 @@ def as_app(url: str) -> str:
     return make_url(url).set(username=APP).render_as_string(hide_password=False)
 
 
-@pytest.fixture(scope="session")
-def template(postgres: str) -> str:
-    """Make the database that all others are copies of, with a role that may only append; return the server's URL."""
-    with psycopg.connect(postgres, autocommit=True) as connection:
-        connection.execute(f"CREATE ROLE {APP} LOGIN")
-        connection.execute("CREATE DATABASE ledger_template TEMPLATE template0 ENCODING 'UTF8'")
-    PostgresStore.create(named(postgres, "ledger_template"), app_role=APP).close()
-    return postgres
+SHAPE = """SELECT md5(string_agg(x, ',' ORDER BY x)) FROM (
+    SELECT conname || conrelid::regclass::text AS x FROM pg_constraint WHERE connamespace = 'public'::regnamespace
+    UNION ALL SELECT tgname || tgenabled::text FROM pg_trigger
+    UNION ALL SELECT proname || prosrc FROM pg_proc WHERE pronamespace = 'public'::regnamespace
+    UNION ALL SELECT relname || coalesce(relacl::text, '') FROM pg_class WHERE relnamespace = 'public'::regnamespace
+    UNION ALL SELECT setconfig::text FROM pg_db_role_setting
+        WHERE setdatabase = (SELECT oid FROM pg_database WHERE datname = current_database())
+    UNION ALL SELECT version_num FROM alembic_version UNION ALL SELECT ledger_id FROM meta
+) AS parts"""
 
 
-@pytest.fixture(scope="session")
-def new_url(template: str) -> Callable[[], str]:
-    """Return a function that makes a database with an empty log and returns its URL."""
+class Databases:
+    """Databases with an empty log, copied from one template, and used again unless a test changed their shape."""
 
-    def make() -> str:
+    def __init__(self, server: str) -> None:
+        self.server = server
+        self._free: list[str] = []
+        with psycopg.connect(server, autocommit=True) as connection:
+            connection.execute(f"CREATE ROLE {APP} LOGIN")
+            connection.execute("CREATE DATABASE ledger_template TEMPLATE template0 ENCODING 'UTF8'")
+        url = named(server, "ledger_template")
+        PostgresStore.create(url, app_role=APP).close()
+        self._shape = self._look(url)
+
+    def _look(self, url: str) -> Any:
+        with psycopg.connect(url) as connection:
+            return connection.execute(SHAPE).fetchone()
+
+    def take(self) -> str:
+        """Return the URL of a database that nobody uses."""
+        if self._free:
+            return self._free.pop()
         name = f"ledger_{next(NUMBERS)}"
-        with psycopg.connect(template, autocommit=True) as connection:
+        with psycopg.connect(self.server, autocommit=True) as connection:
             connection.execute(f"CREATE DATABASE {name} TEMPLATE ledger_template")
-        return named(template, name)
+        return named(self.server, name)
 
-    return make
+    def give_back(self, url: str) -> None:
+        """Empty the log, as only a superuser can, and keep the database when it is otherwise as it was made."""
+        if self._look(url) == self._shape:
+            with psycopg.connect(url) as connection:
+                connection.execute("SET session_replication_role = replica; DELETE FROM payload; DELETE FROM event")
+            self._free.append(url)
+
+
+@pytest.fixture(scope="session")
+def databases(postgres: str) -> Databases:
+    """Return the databases of the session's server."""
+    return Databases(postgres)
 
 
 def open_url(url: str, clock: Clock) -> Log:
@@ -91,29 +119,43 @@ WHERE contype = 'c' AND connamespace = 'public'::regnamespace"""
 
 
 def tamper(url: str, statement: str, *values: Any) -> None:
-    """Run one statement as a superuser whose triggers sleep, without the CHECKs."""
+    """Run one statement as a superuser whose triggers sleep, and without the CHECKs where they refuse it."""
     with psycopg.connect(url) as owner:
-        for table, name in owner.execute(CHECKED).fetchall():
-            owner.execute(f"ALTER TABLE {table} DROP CONSTRAINT {name}")
         owner.execute("SET session_replication_role = replica")
-        owner.execute(statement.format(*["%s"] * len(values)), values)
+        change = statement.format(*["%s"] * len(values))
+        try:
+            with owner.transaction():
+                owner.execute(change, values)
+        except psycopg.errors.CheckViolation:
+            for table, name in owner.execute(CHECKED).fetchall():
+                owner.execute(f"ALTER TABLE {table} DROP CONSTRAINT {name}")
+            owner.execute(change, values)
+
+
+def place_of(databases: Databases, url: str, stranger: str) -> Place:
+    """Return a database as a place, with another role's URL for the stranger."""
+    return Place(
+        partial(open_url, stranger), partial(execute, stranger), partial(tamper, url), partial(databases.give_back, url)
+    )
 
 
 @pytest.fixture(scope="module")
-def new_place(new_url: Callable[[], str]) -> NewPlace:
-    """Return a function that makes a database with an empty log."""
+def new_place(databases: Databases) -> NewPlace:
+    """Return a function that takes a database with an empty log."""
 
     def make() -> Place:
-        url = new_url()
-        return Place(partial(open_url, url), partial(execute, url), partial(tamper, url))
+        url = databases.take()
+        return place_of(databases, url, url)
 
     return make
 
 
 @pytest.fixture
-def url(new_url: Callable[[], str]) -> str:
+def url(databases: Databases) -> Iterator[str]:
     """Return the URL of a database with an empty log."""
-    return new_url()
+    taken = databases.take()
+    yield taken
+    databases.give_back(taken)
 
 
 # -- what only PostgreSQL knows ----------
@@ -189,14 +231,15 @@ FORBIDDEN = (
 
 
 @pytest.fixture(scope="module")
-def settled_app(new_url: Callable[[], str]) -> Iterator[tuple[Log, Place]]:
+def settled_app(databases: Databases) -> Iterator[tuple[Log, Place]]:
     """Return a log of three events that the program's own role wrote, and that role as the stranger."""
-    url = new_url()
-    app = as_app(url)
-    log = PostgresStore(app, HAND)
+    url = databases.take()
+    place = place_of(databases, url, as_app(url))
+    log = place.open(now_us)
     append(log, recorded("one"), recorded("two"), recorded("three"))
-    yield log, Place(partial(open_url, app), partial(execute, app), partial(tamper, url))
+    yield log, place
     log.close()
+    place.release()
 
 
 @pytest.mark.parametrize("statement", FORBIDDEN)
@@ -470,16 +513,16 @@ def test_a_server_that_is_not_there_is_named_without_password() -> None:
     assert secret not in repr(caught.value.__cause__) + repr(caught.value)
 
 
-def test_a_database_that_is_not_there_is_named(template: str) -> None:
+def test_a_database_that_is_not_there_is_named(databases: Databases) -> None:
     """The driver does not tell a missing database from a missing server, so the hint names both."""
     with pytest.raises(errors.FileFault, match=r"/nowhere cannot be reached.*name of the database"):
-        PostgresStore(named(template, "nowhere"))
+        PostgresStore(named(databases.server, "nowhere"))
 
 
-def test_a_database_without_a_ledger_is_named(template: str) -> None:
+def test_a_database_without_a_ledger_is_named(databases: Databases) -> None:
     """The server's own database holds none."""
     with pytest.raises(errors.NotALedger, match="holds no ledger"):
-        PostgresStore(named(template, "postgres"))
+        PostgresStore(named(databases.server, "postgres"))
 
 
 def test_a_log_without_its_identity_is_refused_and_created_again(url: str) -> None:
@@ -516,16 +559,16 @@ def test_a_newer_log_is_not_migrated(url: str) -> None:
         PostgresStore.create(url)
 
 
-def test_a_database_of_another_encoding_is_refused(template: str) -> None:
+def test_a_database_of_another_encoding_is_refused(databases: Databases) -> None:
     """Texts are UTF-8, and views show them in the database's encoding."""
     name = f"ledger_{next(NUMBERS)}"
-    with psycopg.connect(template, autocommit=True) as connection:
+    with psycopg.connect(databases.server, autocommit=True) as connection:
         connection.execute(
             f"CREATE DATABASE {name} TEMPLATE template0 ENCODING 'SQL_ASCII' LC_COLLATE 'C' LC_CTYPE 'C'"
         )
 
     with pytest.raises(errors.Refused, match="SQL_ASCII"):
-        PostgresStore.create(named(template, name))
+        PostgresStore.create(named(databases.server, name))
 
 
 def test_a_writer_that_waits_too_long_says_so(url: str) -> None:

@@ -45,7 +45,7 @@ def new_place(tmp_path_factory: pytest.TempPathFactory) -> NewPlace:
     def make() -> Place:
         path = str(tmp_path_factory.mktemp("data") / "ledger.db")
         SqliteStore(path, create=True).close()
-        return Place(partial(open_file, path), partial(execute, path), partial(tamper, path))
+        return Place(partial(open_file, path), partial(execute, path), partial(tamper, path), lambda: None)
 
     return make
 

@@ -1,0 +1,182 @@
+"""Run a session of every command and describe the JSON that each answers.
+
+One temporary ledger, one process: the commands are the real ones. A list's
+objects are merged, so that the session has to fill a list once for its keys to
+be known; a list that stays empty is one of plain values, or a fault of `check.py`.
+"""
+
+import contextlib
+import io
+import json
+import os
+import sqlite3
+import tempfile
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from types import MappingProxyType
+from typing import Any
+
+from ledger import cli
+from ledger.errors import Damaged
+
+OPEN = frozenset(("aliases", "categories", "counts", "fields", "known", "learnings", "projects", "trust"))
+"""Keys that may hold an object whose names vary: projects, categories, words."""
+
+NOTES = """# Notes
+
+- The staging database listens on port 5433, not 5432, because of the pooler.
+- Run the formatter before every commit, the hook refuses otherwise.
+"""
+
+
+class Session:
+    """A folder with notes, a ledger in it, and what each command answered."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.file = folder / "ledger.db"
+        self.answers: dict[str, Any] = {}
+
+    def run(self, name: str, *words: object, expected: int = 0) -> Any:
+        """Run a command with `--json`; merge its document into what it answered before.
+
+        Raises:
+            RuntimeError: another exit status than expected, so this session is out of date.
+        """
+        typed = [name, "--json", "--file", str(self.file), *map(str, words)]
+        out, aside = io.StringIO(), io.StringIO()
+        with contextlib.redirect_stdout(out), contextlib.redirect_stderr(aside):
+            code = cli.main(typed)
+        if code != expected:
+            raise RuntimeError(f"learnings {' '.join(typed)}: {aside.getvalue().strip()}")
+        document = json.loads(out.getvalue())
+        self.answers[name] = merged(self.answers.get(name), document)
+        return document
+
+    def record(self, name: str, problem: str, solution: str, *more: object) -> str:
+        """Record or propose a learning; return its id."""
+        texts = ("--problem", problem, "--solution", solution, "--category", "env", "--project", "demo")
+        return str(self.run(name, *texts, *more)["id"])
+
+
+def answers() -> dict[str, str]:
+    """Return the shape of every command's document, by the command's name."""
+    found = documents()
+    lists: dict[str, list[Any]] = {}
+    for document in found.values():
+        for key, held in filled(document):
+            lists.setdefault(key, held)
+    return {name: shape(document, lists=lists)[1:-1] for name, document in found.items()}
+
+
+def filled(value: Any) -> Iterator[tuple[str, list[Any]]]:
+    """Yield every list of objects in a document, with its key."""
+    for held in value.values() if isinstance(value, dict) else value if isinstance(value, list) else ():
+        yield from filled(held)
+    for key, held in value.items() if isinstance(value, dict) else ():
+        if isinstance(held, list) and held and isinstance(held[0], dict):
+            yield key, held
+
+
+def documents() -> dict[str, Any]:
+    """Run the session; return what each command answered."""
+    home = os.environ.get("HOME")
+    with tempfile.TemporaryDirectory() as folder:
+        os.environ["HOME"] = folder
+        try:
+            session = Session(Path(folder))
+            play(session)
+        finally:
+            os.environ.pop("HOME")
+            os.environ.update({} if home is None else {"HOME": home})
+        return session.answers
+
+
+def play(session: Session) -> None:
+    """Call every command that has a document at least once."""
+    memory = session.folder / ".claude" / "agent-memory" / "builder"
+    memory.mkdir(parents=True)
+    (memory / "MEMORY.md").write_text(NOTES, "utf-8")
+    session.run("help")
+    session.run("help", "undo")
+    session.run("init")
+    session.run("import", memory, session.folder / "missing.md")
+    session.run("scan")
+    noted = session.run("query", "staging database port", "--explain")["hits"][0]["id"]
+    title = ("--title", "port of the pooler")
+    one = session.record("record", "the pooler of the database refuses port 5432", "use port 6543", *title)
+    two = session.record("record", "the pooler of the database refuses port 5432 again", "use port 7654", *title)
+    texts = ("--problem", "the pooler of the database moved", "--solution", "use port 8765", "--reason", "it moved")
+    new = session.run("supersede", one, two, noted, *texts)["id"]
+    session.run("query", "pooler 6543", "--include-superseded")
+    session.run("show", new)
+    session.run("show", one)
+    session.run("show", noted)
+    session.run("history", new)
+    session.run("pin", new)
+    session.run("unpin", new)
+    session.run("quarantine", new, "--reason", "doubtful")
+    session.run("release", new)
+    seq = session.run("retract", new, "--reason", "wrong")["seq"]
+    for _ in ("undo", "redo", "undo again"):
+        seq = session.run("undo", seq)["seq"]
+    session.run("accept", session.record("propose", "a build hangs", "kill the cache", "--supersedes", new))
+    session.run("reject", session.record("propose", "a build is slow", "warm the cache"))
+    session.run("config", "set", "scan_paths", json.dumps([str(memory)]), "--machine")
+    session.run("config", "list")
+    session.run("project", "show", session.folder)
+    session.run("project", "list")
+    session.run("project", "alias", "demo", "old-demo")
+    session.run("list")
+    session.run("list", "--state", "superseded")
+    session.run("stats")
+    session.run("export", "--state", "all")
+    session.run("export", "--output", session.folder / "out.jsonl")
+    session.run("sql", "SELECT id, title FROM current_learnings")
+    for name in ("verify", "rebuild", "upgrade"):
+        session.run(name)
+    with contextlib.closing(sqlite3.connect(session.file)) as other:
+        other.execute("DROP TRIGGER event_delete_refused")
+    session.run("verify", expected=Damaged.exit_code)
+
+
+def merged(one: Any, other: Any) -> Any:
+    """Return a document that has the keys of both."""
+    if isinstance(one, dict) and isinstance(other, dict):
+        keys = dict.fromkeys([*one, *other])
+        return {key: merged(one.get(key), other.get(key)) for key in keys}
+    if isinstance(one, list) and isinstance(other, list):
+        return [*one, *other]
+    return other if one is None or (isinstance(one, list) and not one) else one
+
+
+def shape(value: Any, name: str = "", lists: Mapping[str, list[Any]] = MappingProxyType({})) -> str:
+    """Return the keys of a document as text: `{seq, near[id, title], projects{*}}`.
+
+    `lists` are lists of objects by their key, for those that are empty here.
+    """
+    if isinstance(value, dict):
+        inner = "*" if varies(name, value) else ", ".join(key + shape(held, key, lists) for key, held in value.items())
+        return "{" + inner + "}"
+    if isinstance(value, list):
+        items: Any = None
+        for item in value or lists.get(name, []):
+            items = merged(items, item)
+        return "[" + shape(items, name, lists)[1:-1] + "]" if isinstance(items, dict) else "[]"
+    return ""
+
+
+def varies(name: str, value: Mapping[str, Any]) -> bool:
+    """Tell whether the names in an object are not keys of the contract."""
+    return name in OPEN and not any(isinstance(held, dict | list) for held in value.values())
+
+
+def keys(value: Any, name: str = "") -> Iterator[str]:
+    """Yield every key of a document, nested ones included."""
+    if isinstance(value, dict) and not varies(name, value):
+        for key, held in value.items():
+            yield key
+            yield from keys(held, key)
+    elif isinstance(value, list):
+        for item in value:
+            yield from keys(item, name)
