@@ -191,10 +191,10 @@ def is_like(shown: list[str], printed: list[str]) -> bool:
 
 
 def normal(line: str) -> str:
-    """Return a line without what varies: uuids, hashes, tails of ids, white space at its end."""
+    """Return a line without what varies: uuids, hashes, tails of ids, the width of columns."""
     for pattern, word in VARYING:
         line = pattern.sub(word, line)
-    return ID.sub(lambda found: f"lrn_{found[1]}{'+' if found[2] else ''}", line).rstrip()
+    return ID.sub(lambda found: f"lrn_{found[1]}{'+' if found[2] else ''}", re.sub(" {2,}", "  ", line)).rstrip()
 
 
 def faults(page: Path) -> list[str]:

@@ -6,6 +6,7 @@ be known; a list that stays empty is one of plain values, or a fault of `check.p
 """
 
 import contextlib
+import functools
 import io
 import json
 import os
@@ -78,8 +79,9 @@ def filled(value: Any) -> Iterator[tuple[str, list[Any]]]:
             yield key, held
 
 
+@functools.cache
 def documents() -> dict[str, Any]:
-    """Run the session; return what each command answered."""
+    """Run the session, once; return what each command answered."""
     home = os.environ.get("HOME")
     with tempfile.TemporaryDirectory() as folder:
         os.environ["HOME"] = folder

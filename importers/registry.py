@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterable, Iterator
 from importers import export, files, memory_notes, projects
 from importers.files import Unread
 from ledger.errors import BadArgument
-from ledger.model import EVERYWHERE, TRUST_FILES, TRUST_NOTES, Diagnostic, Draft, Reading
+from ledger.model import EVERYWHERE, PROJECT_CHARS, TRUST_FILES, TRUST_NOTES, Diagnostic, Draft, Reading
 
 Progress = Callable[[int, int], None]
 """Told while files are read: how many are done, and of how many."""
@@ -38,7 +38,11 @@ def _folders(path: str) -> list[str]:
 
 
 def scan_paths(
-    paths: Iterable[str], project: str | None = None, progress: Progress | None = None, home: str | None = None
+    paths: Iterable[str],
+    project: str | None = None,
+    progress: Progress | None = None,
+    home: str | None = None,
+    loose: int = TRUST_NOTES,
 ) -> list[Reading]:
     """Read files and folders.
 
@@ -47,16 +51,20 @@ def scan_paths(
         project: the project of all of it; None lets each place tell its own.
         progress: called after each file.
         home: the user's home folder; what lies below its `.claude` is the user's own.
+        loose: trust of a folder outside any repository: that of own notes when
+            a person named it, `TRUST_FILES` when an agent did.
 
     Returns:
         One reading for each importer and trust, in that order. Whatever could
         not be read is a diagnostic of its reading.
 
     Raises:
-        BadArgument: none of the paths exists.
+        BadArgument: none of the paths exists, or `project` cannot be a project's name.
     """
+    if project is not None and not 0 < len(project.strip()) <= PROJECT_CHARS:
+        raise BadArgument(f"a project's name has 1 to {PROJECT_CHARS} characters; nothing was written")
     asked = list(paths)
-    scan = _Scan(project, progress, home)
+    scan = _Scan(project, progress, home, loose)
     missing = [path for path in asked if not scan.add(path)]
     if asked and len(missing) == len(asked):
         shown = ", ".join(files.shown(path) for path in missing)
@@ -82,8 +90,9 @@ class _Part:
 class _Scan:
     """Paths on their way to readings: first all are listed, then all are read."""
 
-    def __init__(self, project: str | None, progress: Progress | None, home: str | None) -> None:
+    def __init__(self, project: str | None, progress: Progress | None, home: str | None, loose: int) -> None:
         self.project = project
+        self.loose = loose
         self.progress = progress
         self.home = home
         self.own = os.path.realpath(os.path.join(home, ".claude")) if home else None
@@ -123,7 +132,7 @@ class _Scan:
         if folder not in self.trusts:
             is_own = self.own is not None and (path + os.sep).startswith(self.own + os.sep)
             is_loose = projects.repository_of(folder) is None
-            self.trusts[folder] = TRUST_NOTES if is_own or is_loose else TRUST_FILES
+            self.trusts[folder] = TRUST_NOTES if is_own else self.loose if is_loose else TRUST_FILES
         return self.trusts[folder]
 
     # -- listing ----------------------------------------------------------------------------------------------------

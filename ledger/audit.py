@@ -27,10 +27,10 @@ def audit(store: SqliteStore) -> Verdict:
     store.remarks.clear()
     connection = store.reading()
     try:
-        problems += list(_schema(connection))
+        problems += [*_schema(connection), *_file(store.connection())]
         if not any(problem.code in LOG_FAULTS for problem in problems):
             problems += _projections(connection, store.dedup_key)
-    except (LedgerError, sqlite3.Error, ValueError, KeyError, TypeError) as error:
+    except (LedgerError, connection.Error, ValueError, KeyError, TypeError) as error:
         problems.append(Problem("unreadable", None, f"the projections cannot be compared ({type(error).__name__})"))
     finally:
         connection.close()
@@ -74,6 +74,18 @@ def _expected_schema() -> dict[str, str]:
         return dict(fresh.execute(sql_log.SCHEMA_TEXT).fetchall())
     finally:
         fresh.close()
+
+
+def _file(connection: sqlite3.Connection) -> Iterator[Problem]:
+    """Let SQLite check pages, indexes, types and CHECKs, a table at a time, so that writers wait for one table alone.
+
+    The connection must be able to write: a read-only one is told of no CHECKs.
+    """
+    for (name,) in connection.execute(sql_log.STORED_TABLES).fetchall():
+        quoted = name.replace('"', '""')
+        for (words,) in connection.execute(f'PRAGMA main.integrity_check("{quoted}")').fetchall()[:SHOWN]:
+            if words != "ok":
+                yield Problem("file", None, f"{name}: {words}")
 
 
 # -- projections ----------

@@ -94,12 +94,13 @@ def envelope(
     """Return the envelope's bytes: its columns joined by LF, NULL as nothing, `data` last.
 
     CHECKs keep LF out of all but `data` and '' out of nullable columns, so two
-    envelopes never share bytes.
+    envelopes never share bytes. Damaged text that was read with
+    `surrogateescape` becomes the bytes that are stored.
     """
     return (
         f"{seq}\n{event_id}\n{stream}\n{version}\n{kind}\n{schema_version}\n{recorded_at}\n{actor_kind}\n"
         f"{actor_id or ''}\n{channel}\n{trust}\n{'' if batch is None else batch}\n{data}"
-    ).encode()
+    ).encode("utf-8", "surrogateescape")
 
 
 def link(prev_hash: bytes, envelope_bytes: bytes, commitment_bytes: bytes) -> bytes:

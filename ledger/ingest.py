@@ -73,23 +73,21 @@ class Stale(Exception):
     """The log moved on since the plan was made."""
 
 
-def ready(key: bytes, drafts: Iterable[Draft]) -> tuple[list[Found], list[Diagnostic]]:
-    """Return the drafts that may be stored, scrubbed and with their keys, and a diagnostic for each that may not.
+def ready(key: bytes, drafts: Iterable[Draft]) -> tuple[list[Found], list[tuple[Draft, Diagnostic]]]:
+    """Return the drafts that may be stored, scrubbed and with their keys, and those that may not, each with a reason.
 
     Raises:
         GuardFailed: the redactor or the screen could not run; nothing is stored.
     """
     found, refused = [], []
     for draft in drafts:
-        source = draft.source
-        assert source is not None
+        assert draft.source is not None
         try:
             passed = door.draft(draft)
         except BadInput as error:
-            where = source.path or source.locator
-            refused.append(
-                Diagnostic(where, source.line, _code(error), error.message.replace("; nothing was written", ""))
-            )
+            where = draft.source.path or draft.source.locator
+            message = error.message.replace("; nothing was written", "; it was left out")
+            refused.append((draft, Diagnostic(where, draft.source.line, _code(error), message)))
             continue
         clean = passed.draft
         assert clean.source is not None
@@ -141,7 +139,11 @@ class _Import:
         self.key = ledger.store.dedup_key
         self.actor = importer(reading.trust)
         self.found, refused = ready(self.key, reading.drafts)
-        self.diagnostics = [*reading.diagnostics, *refused]
+        self.diagnostics = [*reading.diagnostics, *(remark for _, remark in refused)]
+        # What stands at a place whose text cannot be stored has not gone: the place counts as not read.
+        places = [draft.source for draft, _ in refused if draft.source is not None]
+        self.whole = reading.whole - {place.locator for place in places}
+        self.unread = (*reading.unread, *(place.path for place in places if place.path is not None))
         self.skipped = len(refused)
         self.batch: int | None = None
         self.made: dict[bytes, str] = {}
@@ -173,12 +175,12 @@ class _Import:
         """Return a head and what is to be done at it."""
         store = self.ledger.store
         head = store.head().seq
-        whole = frozenset(chain.locator_key(self.key, locator) for locator in self.reading.whole)
-        whole |= {one.locator_key for one in self.found}
+        whole = frozenset(chain.locator_key(self.key, locator) for locator in self.whole)
+        read = whole | {one.locator_key for one in self.found}
         connection = store.connection()
         standing = connection.execute(sql_log.STANDING).fetchall()
         gone = self.vanished(
-            [(bytes(key), path) for _, key, path in standing], whole, self.reading.roots, self.reading.unread
+            [(bytes(key), path) for _, key, path in standing], read, self.reading.roots, self.unread
         )
         scan = Scan(self.found, whole, gone)
         known = Knowledge(connection, self.reading.trust).of(

@@ -126,7 +126,7 @@ class WriteLock:
                 os.close(lock)
                 raise
         finally:
-            os.close(queue)
+            _give_up(queue)
         self._fd = lock
         try:
             os.write(lock, f"{os.getpid():<12} {int(time.time()):<12}\n".encode())
@@ -135,7 +135,7 @@ class WriteLock:
         return self
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
-        os.close(self._fd)
+        _give_up(self._fd)
         self._fd = -1
 
     def _open(self, suffix: str) -> int:
@@ -146,7 +146,7 @@ class WriteLock:
             raise os_fault(error, path) from None
 
     def _take(self, fd: int, poll_s: float, deadline: float) -> None:
-        """Lock an open file; closing it gives the lock up.
+        """Lock an open file.
 
         Raises:
             Locked: not before the deadline; the message says who holds the lock, and for how long.
@@ -179,6 +179,19 @@ def _try_lock(fd: int) -> bool:
     except OSError:
         return False
     return True
+
+
+def _give_up(fd: int) -> None:
+    """Unlock and close; closing alone would leave the lock to a child that another thread forked meanwhile."""
+    try:
+        if os.name == "nt":  # pragma: no cover
+            os.lseek(fd, 0, os.SEEK_SET)
+            msvcrt.locking(fd, msvcrt.LK_UNLCK, 1)  # type: ignore[attr-defined]
+        else:
+            fcntl.flock(fd, fcntl.LOCK_UN)
+    except OSError:
+        pass  # it was never taken
+    os.close(fd)
 
 
 # -- anchor ----------

@@ -23,32 +23,19 @@ RULES_VERSION: int
 LONGEST_SENTENCE = 400
 """Most characters that are read as one sentence; a longer one is read in overlapping pieces."""
 
-LONGEST_CODE = 2_000
-"""Most base64 characters of one run that are decoded and read as text."""
+HIDDEN_TOTAL = 12
+"""Invisible characters in a text that can carry another one; words need one or two."""
 
-HIDDEN_RUN, HIDDEN_TOTAL = 4, 12
-"""Invisible characters in a row, or in all, that can carry text; words need one or two."""
-
-_HIDDEN = re.compile("[\u00ad\u034f\u115f\u1160\u180e\u200b-\u200f\u2060-\u2064\u3164\ufe00-\ufe0f\ufeff\uffa0]+")
-_ZERO_WIDTH = re.compile("[\u180e\u200b\u2060-\u2064\u3164\ufeff\uffa0\u115f\u1160]")
-_JOINERS = re.compile("[\u180e\u200b-\u200f\u2060-\u2064\ufeff\u00ad]{%d}" % HIDDEN_RUN)
-_SELECTORS = re.compile("[\ufe00-\ufe0f\U000e0100-\U000e01ef]{3}|[\U000e0100-\U000e01ef](?<![\u3400-\u9fff].)")
-_FLAG = re.compile("\U0001f3f4[\U000e0030-\U000e0039\U000e0061-\U000e007a]{2,6}\U000e007f")
-_TAGS = re.compile("[\U000e0000-\U000e007f]+")
-_BIDI = re.compile("[\u202a-\u202e\u2066-\u2069]")
-_RIGHT_TO_LEFT = re.compile("[\u0590-\u08ff]")
-_CODE = re.compile(rf"(?<![A-Za-z0-9+/_-])[A-Za-z0-9+/]{{24,{LONGEST_CODE}}}={{0,2}}(?![A-Za-z0-9+/_-])")
-_SPACED = re.compile(r"(?<!\w)(?:\w[ .*_-]){5,}\w(?!\w)")
-_SENTENCE = re.compile(r"(?<=[.!?;])\s+|[。！？；।؟]+|\n\s*\n|\n\s*(?=[-*#>\d])")
 _BASE64 = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/"
 _ROT13 = str.maketrans(
     "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz", "NOPQRSTUVWXYZABCDEFGHIJKLMnopqrstuvwxyzabcdefghijklm"
 )
 _LOOKALIKES = str.maketrans("аеорсухіјѕԁӏοαι", "aeopcyxijsdioai"[:15])
-_MIXED = re.compile("[a-z][\u0370-\u04ff]|[\u0370-\u04ff][a-z]")
-_SPACES = str.maketrans(dict.fromkeys("!\"#$%&'*+-./<=>?@[\\]^_`{|}~“”„«»‘’–—…·、「」『』", " ") | dict.fromkeys(",:()，：（）", " , "))
-_NO_CASE = "\u0590"
-"""From here on scripts have no case and often no spaces: their words are looked for anywhere."""
+_DIGITS = str.maketrans("013457@$", "oieastas")
+_SPACES = str.maketrans(
+    dict.fromkeys("!\"#$%&'*+-./<=>?@[\\]^_`{|}~“”„«»‘’–—…·、「」『』", " ") | dict.fromkeys(",:()，：（）", " , ")
+)
+"""Scripts without case, often without spaces: their words are looked for anywhere."""
 
 
 class Finding(NamedTuple):
@@ -63,9 +50,9 @@ class _Concept(NamedTuple):
     """A rule that wants one word of each list in one sentence."""
 
     finding: Finding
-    lists: tuple[str, ...]
-    act: int | None
-    pattern: re.Pattern[str] | None
+    lists: frozenset[str]
+    act: str | None
+    pattern: str | None
 
 
 class _Shape(NamedTuple):
@@ -80,19 +67,19 @@ class _Shape(NamedTuple):
 
 
 class _Rules(NamedTuple):
-    """The rule file, arranged for reading."""
+    """The rule file, arranged for reading; the words of a list stand in `starts` by their first three letters."""
 
     version: int
     concepts: tuple[_Concept, ...]
     shapes: tuple[_Shape, ...]
     invisible: dict[str, Finding]
-    patterns: dict[str, re.Pattern[str]]
+    patterns: dict[str, str]
     starts: dict[str, tuple[tuple[str, str], ...]]
     anywhere: tuple[tuple[str, str], ...]
+    order: tuple[Finding, ...]
 
 
 _rules: _Rules | None = None
-_compiled: dict[str, re.Pattern[str]] = {}
 
 
 def __getattr__(name: str) -> int:
@@ -113,26 +100,29 @@ def screen(text: str) -> tuple[Finding, ...]:
     for view in _views(text):
         found.update(_shapes(rules, view, raw=False))
         found.update(_concepts(rules, view))
-    order = [*rules.invisible.values(), *(rule.finding for rule in (*rules.concepts, *rules.shapes))]
-    return tuple(sorted(found, key=order.index))
+    return tuple(sorted(found, key=rules.order.index))
 
 
 def _views(text: str) -> Iterator[str]:
     """Yield the text as a model may read it: folded, and what encodings in it say."""
     plain = text
     if not plain.isascii():
-        plain = unicodedata.normalize("NFKC", _HIDDEN.sub("", _TAGS.sub("", plain)))
+        plain = unicodedata.normalize("NFKC", _re("hidden").sub("", _re("tags").sub("", plain)))
     if "&" in plain:
         plain = _unescaped(plain)
-    folded = re.sub(r"(?<=\w)-\n\s*(?=\w)", "", plain).lower()
+    if "-\n" in plain:
+        plain = re.sub(r"(?<=\w)-\n\s*(?=\w)", "", plain)
+    folded = plain.lower()
     yield folded
-    if not folded.isascii() and _MIXED.search(folded):
+    if not folded.isascii() and _re("mixed_scripts").search(folded):
         yield folded.translate(_LOOKALIKES)
-    if _SPACED.search(folded):
-        yield _SPACED.sub(lambda run: re.sub(r"[ .*_-]", "", run[0]), folded)
+    if _re("leet").search(folded):
+        yield folded.translate(_DIGITS)
+    if _re("spaced").search(" " + folded):
+        yield _re("spaced").sub(lambda run: " " + re.sub(r"[ .*_-]", "", run[0]), " " + folded)
     if "rot13" in folded or "rot-13" in folded:
         yield folded.translate(_ROT13)
-    for code in _CODE.finditer(plain):
+    for code in _re("base64").finditer(plain):
         decoded = _decoded(code[0])
         if decoded:
             yield decoded.lower()
@@ -164,12 +154,12 @@ def _invisible(rules: _Rules, text: str) -> Iterator[Finding]:
     """Yield findings about characters that nobody sees; emoji flags and joiners within words are fine."""
     if text.isascii():
         return
-    rest = _FLAG.sub("", text)
-    hidden = len(_ZERO_WIDTH.findall(rest.removeprefix("\ufeff")))
-    if _TAGS.search(rest) or _SELECTORS.search(rest) or _JOINERS.search(rest) or hidden >= HIDDEN_TOTAL:
+    rest = _re("flag").sub("", text)
+    hidden = len(_re("zero_width").findall(rest.removeprefix("\ufeff")))
+    if hidden >= HIDDEN_TOTAL or any(_re(name).search(rest) for name in ("tags", "selectors", "hidden_run")):
         yield rules.invisible["invisible"]
-    marks = set(_BIDI.findall(rest))
-    if marks & {"\u202d", "\u202e"} or (marks and not _RIGHT_TO_LEFT.search(rest)):
+    marks = set(_re("bidi").findall(rest))
+    if marks & {"\u202d", "\u202e"} or (marks and not _re("right_to_left").search(rest)):
         yield rules.invisible["bidi"]
 
 
@@ -177,7 +167,7 @@ def _shapes(rules: _Rules, text: str, *, raw: bool) -> Iterator[Finding]:
     """Yield the pattern rules that fire and are neither negated nor a mention."""
     for rule in rules.shapes:
         if rule.raw is raw and any(hint in text for hint in rule.hints):
-            matches = _pattern(rule.source).finditer(text)
+            matches = re.compile(rule.source).finditer(text)
             if any(raw or not _is_excused(rules, rule, text, *match.span()) for match in matches):
                 yield rule.finding
 
@@ -185,44 +175,44 @@ def _shapes(rules: _Rules, text: str, *, raw: bool) -> Iterator[Finding]:
 def _is_excused(rules: _Rules, rule: _Shape, text: str, start: int, end: int) -> bool:
     """Say whether the text around a match forbids it or reports it."""
     before, after = text[max(0, start - 160) : start], text[end : end + 120]
-    if rules.patterns["mention"].search(before + " " + after):
+    if _re("mention").search(before + " " + after):
         return True
-    if rule.quotable and rules.patterns["quoted"].search(before + " " + after):
+    if rule.quotable and _re("quoted").search(before + " " + after):
         return True
     if not rule.negatable:
         return False
-    clause = _SENTENCE.split(before)[-1][-80:]
-    return bool(rules.patterns["negated"].search(clause) or rules.patterns["forbidden"].search(after))
+    clause = _re("sentence_end").split(before)[-1][-80:]
+    return bool(_re("negated").search(clause) or _re("forbidden").search(after))
 
 
 def _concepts(rules: _Rules, text: str) -> Iterator[Finding]:
     """Yield the rules whose words meet in one sentence."""
     last = ""
     for sentence in _sentences(text):
-        words = f" {' '.join(sentence.translate(_SPACES).split())} "
+        words = f" {' '.join(_re('url').sub(' http ', sentence).translate(_SPACES).split())} "
         places = _places(rules, words)
-        if places and not rules.patterns["mention"].search(last + " " + sentence):
-            for rule in rules.concepts:
-                if places.keys() >= set(rule.lists) and _fires(rules, rule, sentence, words, places):
-                    yield rule.finding
+        fired = [
+            rule.finding
+            for rule in rules.concepts
+            if rule.lists <= places.keys() and _fires(rules, rule, sentence, words, places)
+        ]
+        if fired and not _re("mention").search(last + " " + sentence):
+            yield from fired
         last = sentence
 
 
 def _fires(rules: _Rules, rule: _Concept, sentence: str, words: str, places: dict[str, int]) -> bool:
     """Say whether a rule whose words are all there is meant: its pattern matches, its act is not forbidden."""
-    if rule.pattern and not rule.pattern.search(sentence):
+    if rule.pattern and not _re(rule.pattern).search(sentence):
         return False
     if rule.act is None:
         return True
-    start = places[rule.lists[rule.act]]
-    return not (
-        rules.patterns["negated"].search(words[max(0, start - 80) : start])
-        or rules.patterns["forbidden"].search(words[start:])
-    )
+    start = places[rule.act]
+    return not (_re("negated").search(words[max(0, start - 80) : start]) or _re("forbidden").search(words[start:]))
 
 
 def _sentences(text: str) -> Iterator[str]:
-    for sentence in _SENTENCE.split(text):
+    for sentence in _re("sentence_end").split(text):
         if len(sentence) <= LONGEST_SENTENCE:
             yield sentence
         else:
@@ -240,18 +230,16 @@ def _places(rules: _Rules, words: str) -> dict[str, int]:
             if name not in places and words.startswith(start, at):
                 places[name] = at
         at = words.find(" ", at)
-    if not words.isascii():
+    if _re("caseless").search(words):
         for word, name in rules.anywhere:
             if name not in places and word in words:
                 places[name] = words.index(word)
     return places
 
 
-def _pattern(source: str) -> re.Pattern[str]:
-    pattern = _compiled.get(source)
-    if pattern is None:
-        pattern = _compiled[source] = re.compile(source)
-    return pattern
+def _re(name: str) -> re.Pattern[str]:
+    """Return a named pattern of the rule file; `re` keeps what it compiled."""
+    return re.compile(_loaded().patterns[name])
 
 
 def _loaded() -> _Rules:
@@ -264,12 +252,12 @@ def _loaded() -> _Rules:
 
 
 def _arranged(data: dict[str, Any]) -> _Rules:
-    patterns = {name: re.compile(pattern) for name, pattern in data["patterns"].items()}
     starts: dict[str, list[tuple[str, str]]] = {}
     anywhere: list[tuple[str, str]] = []
+    caseless = re.compile(data["patterns"]["caseless"])
     for name, words in data["words"].items():
         for word in words:
-            if word[0] >= _NO_CASE:
+            if caseless.match(word):
                 anywhere.append((word, name))
             else:
                 starts.setdefault(word[:3], []).append((word, name))
@@ -278,9 +266,9 @@ def _arranged(data: dict[str, Any]) -> _Rules:
         concepts=tuple(
             _Concept(
                 _finding(row),
-                tuple(row["all"]),
-                row.get("act", 0) if row.get("negatable", True) else None,
-                patterns[row["pattern"]] if "pattern" in row else None,
+                frozenset(row["all"]),
+                row["all"][row.get("act", 0)] if row.get("negatable", True) else None,
+                row.get("pattern"),
             )
             for row in data["concepts"]
         ),
@@ -296,9 +284,10 @@ def _arranged(data: dict[str, Any]) -> _Rules:
             for row in data["shapes"]
         ),
         invisible={row["rule"]: _finding(row) for row in data["invisible"]},
-        patterns=patterns,
+        patterns=data["patterns"],
         starts={start: tuple(words) for start, words in starts.items()},
         anywhere=tuple(anywhere),
+        order=tuple(_finding(row) for part in ("invisible", "concepts", "shapes") for row in data[part]),
     )
 
 

@@ -63,6 +63,7 @@ INDEXED_ROWS = "SELECT count(*) FROM learning_fts_docsize"
 ERASE = "UPDATE payload SET body = NULL, salt = NULL, erased_by = :by WHERE seq = :seq AND body IS NOT NULL"
 SCHEMA_TEXT = """SELECT name, sql FROM main.sqlite_schema
 WHERE sql IS NOT NULL AND name NOT LIKE 'learning\\_fts\\_%' ESCAPE '\\' ORDER BY name"""
+STORED_TABLES = "SELECT name FROM main.sqlite_schema WHERE type = 'table' AND rootpage > 0 ORDER BY name"
 FOREIGN_TRIGGERS = "SELECT name, tbl_name FROM main.sqlite_schema WHERE type = 'trigger' ORDER BY name"
 HAS_TABLES = "SELECT 1 FROM sqlite_schema LIMIT 1"
 HAS_LOG = "SELECT count(*) FROM sqlite_schema WHERE type = 'table' AND name IN ('event', 'payload', 'meta')"

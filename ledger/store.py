@@ -247,6 +247,12 @@ def read_events(connection: Connection, after: int, limit: int = CHUNK) -> list[
     return [_event(row) for row in rows]
 
 
+def stray_payloads(connection: Connection) -> list[Problem]:
+    """Name the payloads whose event is gone; of a lost tail they are all that shows without an anchor."""
+    rows = connection.execute(text(sql_log.STRAY_PAYLOADS)).fetchall()
+    return [Problem("stray", row[0], f"event {row[0]} is gone and its payload is there") for row in rows]
+
+
 def check_chain(events: Iterable[Event], ledger_id: str) -> tuple[int, int, Head, list[Problem]]:
     """Verify hashes, order, commitments and erasures of a whole log.
 
@@ -271,6 +277,8 @@ def check_chain(events: Iterable[Event], ledger_id: str) -> tuple[int, int, Head
         ]
         if event.recorded_at < last_time:
             problems.append(Problem("time", event.seq, f"event {event.seq} is earlier than the one before it"))
+        if (event.body is None) != (event.salt is None):
+            problems.append(Problem("payload", event.seq, f"event {event.seq} has half of its payload"))
         if event.body is None or event.salt is None:
             missing[event.seq] = event.erased_by
             erased += 1

@@ -32,7 +32,7 @@ from ledger.errors import (
 )
 from ledger.model import Actor, Event, Head, person
 from ledger.results import Problem
-from ledger.store import CHUNK, Clock, Decide, Log, Moment, check_chain, read_events
+from ledger.store import CHUNK, Clock, Decide, Log, Moment, check_chain, read_events, stray_payloads
 
 LOCK_KEY = tables.APPLICATION_ID
 """Key of the advisory lock; these locks are per database, and a database holds one ledger."""
@@ -89,7 +89,8 @@ class PostgresStore(Log):
         engine, where = _connect(url, NullPool)
         try:
             with _faults(where), engine.connect() as connection:
-                connection.execute(text(sql_log.LIMITS), {"wait": f"{wait_s * 1000:.0f}ms"})
+                connection.execution_options(isolation_level="READ COMMITTED")
+                connection.execute(text(sql_log.LIMITS), {"wait": _wait(wait_s)})
                 connection.execute(text(sql_log.MIGRATION_LOCK), {"key": LOCK_KEY})
                 _check_encoding(connection, where)
                 current = _revision(connection) if engine.dialect.has_table(connection, "alembic_version") else ""
@@ -150,7 +151,7 @@ class PostgresStore(Log):
             FileFault: the server cannot be reached; the message says whether anything may have been written.
         """
         with self._transaction(write=True) as connection:
-            connection.execute(text(sql_log.LIMITS), {"wait": f"{self._wait_s * 1000:.0f}ms"})
+            connection.execute(text(sql_log.LIMITS), {"wait": _wait(self._wait_s)})
             connection.execute(text(sql_log.APPEND_LOCK), {"key": LOCK_KEY})
             head, last_time = self._head(connection)
             moment = Moment(head, connection, None)
@@ -162,7 +163,7 @@ class PostgresStore(Log):
         """Verify chain, commitments and erasures, all of one state, and that the triggers stand as they were made."""
         with self._transaction(write=False) as connection:
             events, erased, head, problems = check_chain(_stream(connection), self.ledger_id)
-            return events, erased, head, problems + _missing(connection)
+            return events, erased, head, problems + stray_payloads(connection) + _missing(connection)
 
 
 def _stream(connection: Connection) -> Iterator[Event]:
@@ -197,7 +198,7 @@ def _connect(url: str, pool: type[Pool]) -> tuple[Engine, str]:
     arguments: dict[str, Any] = {"client_encoding": "utf8", "connect_timeout": CONNECT_S, **parsed.query}
     try:
         address = parsed.set(drivername="postgresql+psycopg", query={})
-        engine = create_engine(address, poolclass=pool, connect_args=arguments)
+        engine = create_engine(address, poolclass=pool, connect_args=arguments, hide_parameters=True)
     except ImportError:
         raise BadArgument(
             "PostgreSQL needs a driver that is not installed", "install it: pip install 'learning-ledger[postgres]'"
@@ -210,6 +211,11 @@ def _prepare(connection: Any, record: Any) -> None:
     """Look for tables in `public` alone, whatever the role's own setting."""
     connection.execute("SET search_path TO public")
     connection.commit()
+
+
+def _wait(wait_s: float) -> str:
+    """Return a wait as PostgreSQL reads it; its 0 would mean for ever."""
+    return f"{max(1, round(wait_s * 1000))}ms"
 
 
 def _revision(connection: Connection) -> str:

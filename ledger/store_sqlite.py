@@ -48,6 +48,9 @@ PRAGMAS = ("synchronous = FULL", "cache_spill = OFF", "recursive_triggers = ON")
 """Of every writing connection: durable commits; no exclusive lock before the commit, or readers would wait for a
 whole rebuild; REPLACE fires the delete triggers too."""
 
+FIXED = ("writable_schema", "journal_mode", "synchronous", "recursive_triggers", "ignore_check_constraints")
+"""Pragmas that are set before the authorizer is, and never again; SQLite passes their names on as they were typed."""
+
 BUSY_MS = 5_000
 """Wait of a writer's statement for a reader's lock; writers queue at the lock file instead."""
 
@@ -141,7 +144,9 @@ class SqliteStore(Log):
             if table in ("event", "payload", "meta", "alembic_version"):
                 return int(self._sqlite.SQLITE_DENY)
             return int(self._sqlite.SQLITE_OK if self._rebuilding else self._sqlite.SQLITE_DENY)
-        if action == self._sqlite.SQLITE_PRAGMA and one in ("writable_schema", "journal_mode") and two is not None:
+        if action == self._sqlite.SQLITE_ALTER_TABLE:
+            return int(self._sqlite.SQLITE_DENY)
+        if action == self._sqlite.SQLITE_PRAGMA and two is not None and str(one).lower() in FIXED:
             return int(self._sqlite.SQLITE_DENY)
         return int(self._sqlite.SQLITE_OK)
 
@@ -374,7 +379,7 @@ class SqliteStore(Log):
         """Yield the events after seq `after`, a thousand at a time; no lock is held between the thousands."""
         while True:
             with self._transaction(write=False) as connection:
-                rows = _raw(connection).execute(sql_log.EVENTS_LEFT, {"after": after, "limit": CHUNK}).fetchall()
+                rows = _rows(_raw(connection), after)
             yield from map(Event._make, rows)
             if len(rows) < CHUNK:
                 return
@@ -383,7 +388,8 @@ class SqliteStore(Log):
     def reading(self) -> sqlite3.Connection:
         """Return a fresh connection that leaves the file alone and may hold temporary tables; the caller closes it."""
         with self._faults():
-            self.head()  # whatever a killed writer left is rolled back by now, so that read-only can open it
+            with self._transaction(write=False) as connection:
+                self._hash_at(connection, 0)  # what a killed writer left is rolled back by now: read-only can open it
             uri = f"file:{_quoted(self.path)}?mode=ro"
             raw: sqlite3.Connection = self._sqlite.connect(uri, uri=True, isolation_level=None)
             raw.execute(f"PRAGMA busy_timeout = {BUSY_MS}").fetchall()
@@ -456,11 +462,30 @@ def _stream(raw: sqlite3.Connection) -> Iterator[Event]:
     """Yield the whole log within one transaction, a thousand rows at a time."""
     after = 0
     while True:
-        rows = raw.execute(sql_log.EVENTS_LEFT, {"after": after, "limit": CHUNK}).fetchall()
+        rows = _rows(raw, after)
         yield from map(Event._make, rows)
         if len(rows) < CHUNK:
             return
         after = rows[-1][0]
+
+
+def _rows(raw: sqlite3.Connection, after: int) -> list[tuple[Any, ...]]:
+    """Return the next thousand events; a damaged text, no UTF-8 any more, comes so that `chain` sees its bytes."""
+    binds = {"after": after, "limit": CHUNK}
+    try:
+        return raw.execute(sql_log.EVENTS_LEFT, binds).fetchall()
+    except raw.OperationalError as error:
+        if not _is_undecodable(error):
+            raise
+    raw.text_factory = lambda stored: stored.decode("utf-8", "surrogateescape")
+    try:
+        return raw.execute(sql_log.EVENTS_LEFT, binds).fetchall()
+    finally:
+        raw.text_factory = str
+
+
+def _is_undecodable(error: object) -> bool:
+    return "decode to utf-8" in str(error).lower()
 
 
 def _has_projection(raw: sqlite3.Connection) -> bool:
@@ -511,6 +536,6 @@ def fault(error: Any, path: str) -> LedgerError:
         return Locked(f"{path} is busy; nothing was written", "try again when the other program has ended")
     if name == "SQLITE_NOTADB":
         return NotALedger(f"{path} is not a ledger; nothing was written", "name another file with --file")
-    if name.startswith("SQLITE_CORRUPT"):
+    if name.startswith("SQLITE_CORRUPT") or _is_undecodable(error):
         return Damaged(f"{path} is damaged; nothing was written", "look with `learnings verify` and restore a backup")
     return FileFault(f"{path}: SQLite says {name or 'error'}; nothing was written", "look with `learnings verify`")

@@ -444,7 +444,7 @@ SELECT e.seq, e.recorded_at, json_extract(e.data, '$.anchor_seq') AS anchor_seq,
        json_extract(e.data, '$.anchor_hash') AS anchor_hash, e.actor_kind
 FROM event AS e WHERE e.kind = 'head.accepted'""",
 )
-"""Views for people, described in docs/reference/views.md (generated from `VIEW_COLUMNS`)."""
+"""Views for people; docs/reference/views.json says what each column is, and docs/check.py holds it to this."""
 
 VIEW_NAMES = tuple(view.split()[2] for view in VIEWS)
 PROJECTION_NAMES = (

@@ -16,7 +16,7 @@ from sqlalchemy import Connection, Engine, create_engine, event
 from sqlalchemy.exc import DBAPIError
 from sqlalchemy.pool import StaticPool
 
-from ledger import fold, place, sql_log, tables
+from ledger import fold, place, sql_log
 from ledger.errors import Damaged, NewerSchema, OlderSchema, RolledBack
 from ledger.model import Event, Head, schema_path
 from ledger.place import WriteLock
@@ -161,10 +161,13 @@ def _back_up(raw: sqlite3.Connection, path: str, revision: str) -> str:
     """Copy the file, verify the copy, give it its name; return that.
 
     What bears the name of a backup is whole: until it verifies it is called
-    `.backup.partial`, and the next run starts that one anew.
+    `.backup.partial`, and the next run starts that one anew. The lock is held,
+    so nobody else makes one.
     """
     partial = f"{path}.backup.partial"
-    os.close(os.open(partial, os.O_RDWR | os.O_CREAT | os.O_TRUNC, 0o600))
+    if os.path.lexists(partial):
+        os.unlink(partial)
+    os.close(os.open(partial, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600))
     with _opened(partial) as copy:
         raw.backup(copy)
     with _opened(partial, "mode=ro&immutable=1") as copy:
@@ -238,6 +241,3 @@ def _rebuild(path: str, wait_s: float) -> None:
         store.rebuild()
     finally:
         store.close()
-
-
-assert tables.SCHEMA_REVISION.startswith(f"{tables.SCHEMA_VERSION:04d}_")

@@ -29,6 +29,10 @@ WITHHELD = ("quarantined", "rejected")
 DIAGNOSTICS_MAX = 50
 """Most diagnostics of one answer; the file and line of each are in `learnings import --json`."""
 
+EVENTS_MAX = 100
+PROJECTS_MAX = 50
+"""Most events of a history, and most projects of a status, those with most learnings."""
+
 ALWAYS = 12
 """Fields of a hit that are always sent, in `Hit`'s order; the others only when they say something."""
 
@@ -134,16 +138,19 @@ def get_learnings(session: Session, given: dict[str, Any]) -> dict[str, Any]:
 
 
 def learning_history(session: Session, given: dict[str, Any]) -> dict[str, Any]:
-    """List the events of one learning."""
+    """List the events of one learning, the newest when there are many."""
     with session.reading() as reader:
         events = reader.history(_whole(session, reader, given["id"]))
-    return {"events": plain(events)}
+    return {"events": plain(events[-EVENTS_MAX:]), "truncated": len(events) > EVENTS_MAX}
 
 
 def ledger_status(session: Session, given: dict[str, Any]) -> dict[str, Any]:
     """Count, and name this session's project."""
     with session.reading() as reader:
-        return {**plain(reader.status()), "project": session.project}
+        status: dict[str, Any] = plain(reader.status())
+    projects = list(status["projects"].items())
+    shown = {"projects": dict(projects[:PROJECTS_MAX]), "truncated": len(projects) > PROJECTS_MAX}
+    return status | shown | {"project": session.project}
 
 
 def record_learning(session: Session, given: dict[str, Any]) -> dict[str, Any]:

@@ -5,14 +5,20 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import hypothesis
 import pytest
 
 from ledger.store_sqlite import SqliteStore
 
 if TYPE_CHECKING:
+    from postgres_place import Databases
+
     from ledger.ledger import Ledger
 
 pytest.register_assert_rewrite("storage_contract")
+
+hypothesis.settings.register_profile("ledger", deadline=None)  # a busy machine is no failure
+hypothesis.settings.load_profile("ledger")
 
 
 class FakeClock:
@@ -73,3 +79,19 @@ def postgres() -> Iterator[str]:
         server.psql("ALTER SYSTEM SET fsync = off; SELECT pg_reload_conf()")  # no test pulls the plug
         yield server.get_uri()
         server.cleanup()
+
+
+@pytest.fixture(scope="session")
+def databases(postgres: str) -> "Databases":
+    """Return the databases of the session's server."""
+    from postgres_place import Databases
+
+    return Databases(postgres)
+
+
+@pytest.fixture
+def url(databases: "Databases") -> Iterator[str]:
+    """Return the URL of a database with an empty log."""
+    taken = databases.take()
+    yield taken
+    databases.give_back(taken)

@@ -190,6 +190,27 @@ def test_a_folder_of_too_many_entries_is_not_read_and_loses_nothing(
     assert codes(reading) == [(tmp_path.name, "too-many")]
 
 
+def test_a_folder_that_cannot_be_listed_is_said_and_loses_nothing(tmp_path: Path) -> None:
+    """It may have gone between two looks, or belong to somebody else."""
+    found = files.walk(str(tmp_path / "gone"))
+
+    assert found.unread == [str(tmp_path / "gone")]
+    assert [one.code for one in found.diagnostics] == ["unreadable"]
+
+
+@pytest.mark.parametrize(
+    ("name", "code"), [("gone.md", "not-found"), ("a\0b.md", "unreadable"), ("x/y.md", "unreadable")]
+)
+def test_a_file_that_cannot_be_opened_is_named_by_why(tmp_path: Path, name: str, code: str) -> None:
+    """Missing, not nameable, or below something that is no folder."""
+    (tmp_path / "x").write_text(NOTE)
+
+    with pytest.raises(Unread) as caught:
+        files.read_text(str(tmp_path / name))
+
+    assert caught.value.code == code
+
+
 def test_a_path_that_does_not_exist_is_an_error_when_it_is_the_only_one(tmp_path: Path) -> None:
     """Beside others it is a diagnostic."""
     (tmp_path / "a.md").write_text(NOTE)
@@ -303,6 +324,15 @@ def test_another_version_of_the_export_is_named_and_not_read() -> None:
     assert "version 1" in parsed.diagnostics[0].message
 
 
+def test_lines_without_text_are_no_lines_and_a_foreign_header_ends_the_reading() -> None:
+    """A file that only looks like an export gives nothing."""
+    blank = export.parse([*lines(), b"\n", *lines(ROW)[1:]], "e.jsonl")
+    foreign = export.parse([b'{"format": "other"}\n', *lines(ROW)[1:]], "e.jsonl")
+
+    assert len(blank.drafts) == 1
+    assert (foreign.drafts, len(foreign.diagnostics)) == ([], 1)
+
+
 def test_an_export_file_is_recognised_and_read_at_the_lowest_trust(tmp_path: Path) -> None:
     """A line that is too long is passed over without holding it all, and the next one counts right."""
     file = tmp_path / "ledger.jsonl"
@@ -313,6 +343,17 @@ def test_an_export_file_is_recognised_and_read_at_the_lowest_trust(tmp_path: Pat
     assert (reading.importer, reading.trust) == ("export", 1)
     assert [draft.source.line for draft in reading.drafts if draft.source] == [3]
     assert reading.roots == ()
+
+
+def test_an_export_larger_than_any_is_not_read(tmp_path: Path) -> None:
+    """A sparse file can claim any size."""
+    file = tmp_path / "ledger.jsonl"
+    file.write_bytes(b"".join(lines(ROW)))
+    os.truncate(file, export.FILE_BYTES + 1)
+
+    reading = scan(file)
+
+    assert (reading.drafts, codes(reading)) == ([], [("ledger.jsonl", "too-large")])
 
 
 def test_a_whole_export_covers_its_file(tmp_path: Path) -> None:

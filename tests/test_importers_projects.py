@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from importers import projects, registry
+from ledger.errors import BadArgument
 
 NOTE = "---\nname: Pooler port\ntype: reference\n---\nThe pooler listens on 6543.\n"
 
@@ -88,6 +89,14 @@ def test_a_repository_without_a_remote_is_named_after_its_folder(tmp_path: Path)
     """Also one whose remote is a path on this machine."""
     assert projects.project_of(str(repository(tmp_path / "demo", None))) == "demo"
     assert projects.project_of(str(repository(tmp_path / "copy", "/srv/git/demo.git"))) == "copy"
+
+
+def test_a_folder_of_git_that_holds_nothing_is_no_repository(tmp_path: Path) -> None:
+    """Neither is a path that names nothing at all; the root of the disk still has a name."""
+    (tmp_path / ".git").mkdir()
+
+    assert projects.project_of(str(tmp_path)) is None
+    assert projects.folder_name("/") == "root"
 
 
 def test_outside_every_repository_there_is_no_project(tmp_path: Path) -> None:
@@ -218,6 +227,13 @@ def test_what_the_person_names_is_the_project(tmp_path: Path) -> None:
     note(root / "notes")
 
     assert found(root / "notes", project="mine") == {("mine", 1)}
+
+
+@pytest.mark.parametrize("name", ["", "  ", "x" * 201])
+def test_a_name_that_cannot_be_a_projects_is_refused_before_anything_is_read(tmp_path: Path, name: str) -> None:
+    """Else every note would be refused one by one."""
+    with pytest.raises(BadArgument, match="project"):
+        registry.scan_paths([str(note(tmp_path / "notes"))], name)
 
 
 def test_notes_in_a_repository_belong_to_it_at_the_trust_of_files(tmp_path: Path) -> None:

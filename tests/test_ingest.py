@@ -248,6 +248,34 @@ def test_a_file_that_cannot_be_read_takes_nothing_with_it(ledger: Ledger, bring:
     assert served(ledger) == ALL
 
 
+def test_a_note_that_became_too_long_to_store_takes_nothing_with_it(
+    ledger: Ledger, bring: Bring, notes: Path
+) -> None:
+    """Its place still says something, which could not be stored: a diagnostic, and the learning stays."""
+    bring()
+    write(notes, "lint", "feedback", "Which linter", "Use ruff, never flake8.\n\n" + "word " * 4_000)
+
+    done = bring()
+
+    assert (done.retracted, done.skipped, done.batch) == (0, 1, None)
+    assert [one.code for one in done.diagnostics] == ["too-long"]
+    assert served(ledger) == ALL
+
+
+def test_one_bullet_that_cannot_be_stored_leaves_the_others_of_its_list(
+    ledger: Ledger, bring: Bring, notes: Path
+) -> None:
+    """A list is one place with several learnings; a bullet beyond the cap retracts none of them."""
+    bring()
+    index = notes / "MEMORY.md"
+    index.write_text(index.read_text().replace("`make dev` needs Node 22", "`make dev` needs " + "x " * 9_000))
+
+    done = bring()
+
+    assert (done.retracted, done.skipped) == (0, 1)
+    assert served(ledger) == ALL
+
+
 def test_one_note_imported_by_itself_leaves_its_neighbours_alone(ledger: Ledger, bring: Bring, notes: Path) -> None:
     """Only what was covered can have gone."""
     bring()

@@ -98,6 +98,24 @@ def test_a_fault_is_found_again_by_its_id(tmp_path: Path) -> None:
     assert errors.read_text() == f"learnings: fault {fault} in query_learnings: JSONDecodeError\n"
 
 
+def test_an_ambiguous_beginning_names_the_ids(tmp_path: Path) -> None:
+    """Two ids that share eight characters (none did among 100,000) are told apart by whoever asks, not by chance."""
+    file = tmp_path / "ledger.db"
+    with talking(file, "auto", "--project", "demo") as session:
+        one, two = (
+            session.document("record_learning", problem=text, solution="s")["id"] for text in ("first", "second")
+        )
+        alike = one[:12] + two[12:]
+        altered(file, "DROP TRIGGER learning_update_refused", f"UPDATE learning SET id = '{alike}' WHERE id = '{two}'")
+
+        sentences = [
+            session.refusal("get_learnings", ids=[one[:12]]),
+            session.refusal("retract_learning", id=one[:12], reason="r"),
+        ]
+
+    assert all(one in sentence and alike in sentence for sentence in sentences)
+
+
 def test_lines_that_are_no_requests_cost_nothing(tmp_path: Path) -> None:
     """Broken JSON, wrong shapes and unknown methods are answered or dropped, repeat nothing, and cost no later call."""
     with lines(tmp_path / "ledger.db") as server:
@@ -199,6 +217,34 @@ def test_a_client_that_no_longer_reads_ends_it_quietly(tmp_path: Path) -> None:
         errors = server.process.stderr.read()
 
     assert (errors, status) == (b"", 0)
+
+
+def test_a_client_that_is_gone_at_once_is_no_fault(tmp_path: Path) -> None:
+    """Both pipes close while an answer is due: status 0, nothing on standard error."""
+    with lines(tmp_path / "ledger.db") as server:
+        assert server.process.stdin
+        assert server.process.stdout
+        server.process.stdout.close()
+        server.process.stdin.write(b'{"jsonrpc":"2.0","id":9,"method":"tools/list","params":{}}\n')
+        server.process.stdin.close()
+
+        status = server.process.wait(timeout=20)
+        assert server.process.stderr
+        errors = server.process.stderr.read()
+        server.process.stdin = None
+
+    assert (errors, status) == (b"", 0)
+
+
+def test_without_standard_input_it_says_so_in_one_line(tmp_path: Path) -> None:
+    """A fault of the session itself is a line without a traceback, and status 1."""
+    closed = ["sh", "-c", 'exec "$@" <&-', "sh", *command(tmp_path / "ledger.db")]
+
+    ended = subprocess.run(closed, capture_output=True, timeout=30, check=False)
+
+    assert (ended.returncode, ended.stdout) == (1, b"")
+    assert ended.stderr.startswith(b"learnings: fault ")
+    assert ended.stderr.count(b"\n") == 1
 
 
 @pytest.mark.parametrize("arguments", [[], ["--file"], ["--nothing", "x"], ["--file", "a", "--port", "1"]])

@@ -304,6 +304,7 @@ def test_the_backup_is_the_file_of_before(old: str, scripts: str) -> None:
     store = SqliteStore(old)
     before = stored(store)
     store.close()
+    Path(old + ".backup.partial").write_bytes(b"what a killed run left")
 
     with program(3, "0003_more"):
         backup = upgrade(old, scripts=scripts).backup
@@ -467,6 +468,25 @@ def test_a_log_behind_its_anchor_is_not_migrated(old: str, scripts: str, newer: 
         upgrade(old, scripts=scripts)
 
     assert marks(old) == ("0001_log", 1)
+
+
+def test_a_backup_that_cannot_be_made_stops_the_upgrade(old: str, scripts: str, newer: None) -> None:
+    """Without a backup nothing is migrated."""
+    os.mkdir(old + ".backup.partial")
+
+    with pytest.raises(errors.FileFault, match="nothing was written"):
+        upgrade(old, scripts=scripts)
+
+    assert marks(old) == ("0001_log", 1)
+
+
+def test_a_file_without_alembics_mark_is_refused(old: str) -> None:
+    """Somebody removed the table that says which revision this is; guessing would be worse."""
+    with closing(sqlite3.connect(old)) as raw:
+        raw.execute("DROP TABLE alembic_version")
+
+    with pytest.raises(errors.FileFault, match="nothing was written"):
+        upgrade(old, dry_run=True)
 
 
 def test_what_is_no_ledger_is_not_migrated(tmp_path: Path) -> None:
