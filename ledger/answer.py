@@ -32,9 +32,9 @@ REPLACED_MAX = 10
 class Hit(NamedTuple):
     """One learning as it is served.
 
-    `since` is when the oldest learning of its chain was recorded; `replaced` names
-    the learnings it stands in for, last one first, as {id, title, until}; their
-    titles are None unless superseded learnings were asked for. `fork` holds the
+    `since` is when it was learned: what its source claims, or when it was
+    recorded; `replaced` names the learnings it stands in for, last one first,
+    as {id, title, since, until}; their titles are None unless superseded learnings were asked for. `fork` holds the
     other current learnings of the same chain, `via` the superseded ones whose
     words were found. `cut` names shortened fields. `parts` explains the score.
     """

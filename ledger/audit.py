@@ -51,8 +51,7 @@ def _head(head: Head) -> dict[str, object]:
 
 def _schema(connection: sqlite3.Connection) -> Iterator[Problem]:
     """Compare the text of every table, index, trigger and view with what this program makes."""
-    found = dict(connection.execute(sql_log.SCHEMA_TEXT).fetchall())
-    expected = _expected_schema()
+    found, expected = _schema_of(connection), _expected_schema()
     for name in sorted(expected.keys() | found.keys()):
         if name not in found:
             yield Problem("schema", None, f"{name} is missing from the file")
@@ -65,13 +64,18 @@ def _schema(connection: sqlite3.Connection) -> Iterator[Problem]:
             yield Problem("schema", None, f"{name} is a foreign trigger on {owner}")
 
 
+def _schema_of(connection: sqlite3.Connection) -> dict[str, str]:
+    """Return the text of every part, white space runs counting as one: another SQLAlchemy may lay it out otherwise."""
+    return {name: " ".join(text.split()) for name, text in connection.execute(sql_log.SCHEMA_TEXT).fetchall()}
+
+
 def _expected_schema() -> dict[str, str]:
     """Return the schema of a fresh ledger, made in memory."""
     fresh = sqlite3.connect(":memory:", isolation_level=None)
     try:
         create_log(fresh)
         project.create(fresh)
-        return dict(fresh.execute(sql_log.SCHEMA_TEXT).fetchall())
+        return _schema_of(fresh)
     finally:
         fresh.close()
 

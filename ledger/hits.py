@@ -79,7 +79,7 @@ def hit(learning: Learning, chains: Chains, score: float, via: Iterable[str], ti
     observed_at, confidence, pinned = learning[11:]
     before = chains.before(name)
     replaced = [
-        {"id": old["id"], "title": old["title"] if titles else None, "until": old["until"]}
+        {"id": old["id"], "title": old["title"] if titles else None, "since": old["recorded_at"], "until": old["until"]}
         for old in before[: answer.REPLACED_MAX]
     ]
     return answer.capped(
@@ -99,7 +99,7 @@ def hit(learning: Learning, chains: Chains, score: float, via: Iterable[str], ti
             observed_at=observed_at,
             confidence=confidence,
             pinned=bool(pinned),
-            since=min([recorded_at, *(old["recorded_at"] for old in before if old["recorded_at"])]),
+            since=min(recorded_at, observed_at or recorded_at),
             replaced=replaced,
             fork=chains.others(name),
             via=list(via),

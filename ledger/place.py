@@ -130,7 +130,7 @@ class WriteLock:
         self._fd = lock
         try:
             os.write(lock, f"{os.getpid():<12} {int(time.time()):<12}\n".encode())
-        except OSError:
+        except OSError:  # noqa: SIM105 - contextlib is not lean
             pass  # a full disk: an unsigned lock holds as well, and the append will say what is wrong
         return self
 

@@ -5,6 +5,8 @@ and a scrubbed text is left as it is. The rules are data
 (`schema/secrets.v1.json`), read on first use; a rule file that is missing or
 wrong raises, so that the caller stores nothing. Most texts hold no secret, so
 a rule's pattern runs only where one of its literal hints occurs.
+Past 500 lines in one file: the scan and the judgments of values (`_CHECKS`)
+are one grammar, and a reader who doubts a redaction needs both.
 Lean path: stdlib only.
 """
 

@@ -35,7 +35,7 @@ from ledger.errors import (
 from ledger.model import Actor, Event, Head, NewEvent, person
 from ledger.place import Anchor, WriteLock
 from ledger.results import Problem
-from ledger.store import CHUNK, Clock, Decide, Log, Moment, check_chain, now_us
+from ledger.store import CHUNK, Clock, Decide, Log, Moment, check_chain, now_us, stray_payloads
 
 WAL_SAFE = (3, 51, 3)
 """First SQLite without the WAL-reset bug, which can lose committed transactions when two connections
@@ -118,10 +118,12 @@ class SqliteStore(Log):
         # One connection, kept: StaticPool hands it to every transaction.
         def open_file() -> Any:
             return self._sqlite.connect(
-                f"file:{_quoted(self.path)}?mode=rw", uri=True, isolation_level=None, check_same_thread=False
+                f"file:{quoted(self.path)}?mode=rw", uri=True, isolation_level=None, check_same_thread=False
             )
 
-        engine = create_engine("sqlite+pysqlite://", creator=open_file, poolclass=StaticPool, module=self._sqlite)
+        engine = create_engine(
+            "sqlite+pysqlite://", creator=open_file, poolclass=StaticPool, module=self._sqlite, hide_parameters=True
+        )
         event.listen(engine, "connect", self._prepare)
         event.listen(engine, "begin", _begin)
         return engine
@@ -163,7 +165,7 @@ class SqliteStore(Log):
         place.make_folder(self.path)
         place.make_file(self.path)
         place.check_modes(self.path)
-        with self._faults(), WriteLock(self.path, self._wait_s):
+        with faults(self.path), WriteLock(self.path, self._wait_s):
             raw = self._sqlite.connect(self.path, isolation_level=None)
             try:
                 raw.execute("PRAGMA synchronous = FULL")
@@ -183,7 +185,7 @@ class SqliteStore(Log):
 
     def _recognise(self) -> None:
         """Check that the file is a ledger of this schema; learn its id and key."""
-        with self._faults(), self._engine.connect() as connection:
+        with faults(self.path), self._engine.connect() as connection:
             raw = _raw(connection)
             application, version, mode = (
                 raw.execute(f"PRAGMA {name}").fetchone()[0]
@@ -192,16 +194,16 @@ class SqliteStore(Log):
             connection.rollback()
             if application != tables.APPLICATION_ID:
                 raise NotALedger(f"{self.path} is not a ledger; nothing was written", "name another file with --file")
-            if version > tables.SCHEMA_VERSION:
-                raise NewerSchema(self.path, f"schema {version}", f"schema {tables.SCHEMA_VERSION}")
-            if version < tables.SCHEMA_VERSION:
-                raise OlderSchema(str(version), str(tables.SCHEMA_VERSION))
             if mode == "wal" and not wal_is_safe(self._sqlite.sqlite_version_info):
                 raise ReadOnly(
                     f"{self.path} is in WAL mode and SQLite {self._sqlite.sqlite_version} can lose commits there; "
                     "nothing was written",
                     "install the extra: pip install 'learning-ledger[sqlite]'",
                 )
+            if version > tables.SCHEMA_VERSION:
+                raise NewerSchema(self.path, f"schema {version}", f"schema {tables.SCHEMA_VERSION}")
+            if version < tables.SCHEMA_VERSION:
+                raise OlderSchema(str(version), str(tables.SCHEMA_VERSION))
             row = raw.execute(sql_log.META).fetchone() if raw.execute(sql_log.HAS_LOG).fetchone()[0] == 3 else None
             if row is None:
                 raise NotALedger(f"{self.path} has no meta row; nothing was written", "restore a backup")
@@ -210,25 +212,11 @@ class SqliteStore(Log):
     # -- transactions ----------
 
     @contextmanager
-    def _faults(self) -> Iterator[None]:
-        """Turn the driver's and the system's errors into ours; the transaction is gone by then."""
-        try:
-            yield
-        except LedgerError:
-            raise
-        except DBAPIError as error:
-            raise fault(error.orig, self.path) from None
-        except self._sqlite.Error as error:
-            raise fault(error, self.path) from None
-        except OSError as error:
-            raise place.os_fault(error, self.path) from None
-
-    @contextmanager
     def _transaction(self, *, write: bool) -> Iterator[Connection]:
         """One transaction on the one connection; a writing one takes SQLite's write lock at once."""
         if os.getpid() != self._pid:
             raise FileFault("a ledger was used across a fork; nothing was written", "open it in the new process")
-        with self._faults(), self._threads, self._engine.connect() as opened:
+        with faults(self.path), self._threads, self._engine.connect() as opened:
             connection = opened.execution_options(ledger_write=write)
             with connection.begin():
                 yield connection
@@ -254,7 +242,7 @@ class SqliteStore(Log):
 
     def _write(self, act: Callable[[Moment, str], list[Event]], accept: bool = False) -> list[Event]:
         """Run `act` under the lock, with the checks before it and the anchor after it."""
-        with self._faults(), self._threads, WriteLock(self.path, self._wait_s):
+        with faults(self.path), self._threads, WriteLock(self.path, self._wait_s):
             if place.identity(self._named) != self._identity:
                 raise Replaced(
                     f"{self._named} is no longer the file that was opened; nothing was written",
@@ -346,7 +334,7 @@ class SqliteStore(Log):
     def _rebuild(self, moment: Moment) -> None:
         assert moment.raw is not None
         raw = moment.raw
-        problems = check_chain(_stream(raw), self.ledger_id)[3]
+        problems = check_chain(stream(raw), self.ledger_id)[3]
         if problems:
             raise Damaged(
                 f"the log has {len(problems)} problems, the first: {problems[0].message}; nothing was rebuilt",
@@ -354,7 +342,7 @@ class SqliteStore(Log):
             )
         self._rebuilding = True
         try:
-            project.rebuild(raw, lambda: _stream(raw), self.dedup_key)
+            project.rebuild(raw, lambda: stream(raw), self.dedup_key)
             project.refresh_counts(raw)
         finally:
             self._rebuilding = False
@@ -366,7 +354,7 @@ class SqliteStore(Log):
         if old:
             try:
                 with (
-                    self._faults(),
+                    faults(self.path),
                     self._threads,
                     WriteLock(self.path, 0.0),
                     self._transaction(write=True) as connection,
@@ -387,10 +375,10 @@ class SqliteStore(Log):
 
     def reading(self) -> sqlite3.Connection:
         """Return a fresh connection that leaves the file alone and may hold temporary tables; the caller closes it."""
-        with self._faults():
+        with faults(self.path):
             with self._transaction(write=False) as connection:
                 self._hash_at(connection, 0)  # what a killed writer left is rolled back by now: read-only can open it
-            uri = f"file:{_quoted(self.path)}?mode=ro"
+            uri = f"file:{quoted(self.path)}?mode=ro"
             raw: sqlite3.Connection = self._sqlite.connect(uri, uri=True, isolation_level=None)
             raw.execute(f"PRAGMA busy_timeout = {BUSY_MS}").fetchall()
             return raw
@@ -398,7 +386,7 @@ class SqliteStore(Log):
     def index_is_whole(self) -> bool:
         """Tell whether the words index fits its content; nothing stays written."""
         with (
-            self._faults(),
+            faults(self.path),
             self._threads,
             WriteLock(self.path, self._wait_s),
             self._transaction(write=True) as connection,
@@ -421,6 +409,9 @@ class SqliteStore(Log):
         anchor = place.read_anchor(self.path)
         events, erased, head, problems = check_chain(self.events(), self.ledger_id)
         with self._transaction(write=False) as connection:
+            if problems:  # an erasure between two reads looks like a fault: look again, in one snapshot
+                events, erased, head, problems = check_chain(stream(_raw(connection)), self.ledger_id)
+            problems += stray_payloads(connection)
             message = behind(anchor, head, self.ledger_id, lambda seq: self._hash_at(connection, seq))
         if message:
             problems.append(Problem("rolled_back", anchor.seq if anchor else None, message))
@@ -442,7 +433,7 @@ _DROPS = frozenset(
 )
 
 
-def _quoted(path: str) -> str:
+def quoted(path: str) -> str:
     """Return a path as part of a `file:` address."""
     return path.replace("%", "%25").replace("?", "%3f").replace("#", "%23")
 
@@ -458,7 +449,7 @@ def _raw(connection: Connection) -> sqlite3.Connection:
     return raw  # type: ignore[no-any-return]
 
 
-def _stream(raw: sqlite3.Connection) -> Iterator[Event]:
+def stream(raw: sqlite3.Connection) -> Iterator[Event]:
     """Yield the whole log within one transaction, a thousand rows at a time."""
     after = 0
     while True:
@@ -520,6 +511,21 @@ def behind(anchor: Anchor | None, head: Head, ledger_id: str, hash_at: Callable[
     if found is not None and found.hex() != anchor.hash:
         return f"the log has another past: event {anchor.seq} is not the one its anchor saw"
     return ""
+
+
+@contextmanager
+def faults(path: str) -> Iterator[None]:
+    """Turn errors of the driver, of SQLAlchemy and of the system into ours; the transaction is gone by then."""
+    try:
+        yield
+    except LedgerError:
+        raise
+    except DBAPIError as error:
+        raise fault(error.orig, path) from None
+    except (sqlite3.Error, driver().Error) as error:
+        raise fault(error, path) from None
+    except OSError as error:
+        raise place.os_fault(error, path) from None
 
 
 def fault(error: Any, path: str) -> LedgerError:

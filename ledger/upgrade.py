@@ -18,10 +18,10 @@ from sqlalchemy.pool import StaticPool
 
 from ledger import fold, place, sql_log
 from ledger.errors import Damaged, NewerSchema, OlderSchema, RolledBack
-from ledger.model import Event, Head, schema_path
+from ledger.model import Head, schema_path
 from ledger.place import WriteLock
-from ledger.store import CHUNK, check_chain
-from ledger.store_sqlite import SqliteStore, behind, driver, fault
+from ledger.store import check_chain
+from ledger.store_sqlite import SqliteStore, behind, driver, faults, quoted, stream
 
 Progress = Callable[[str], None]
 
@@ -63,9 +63,9 @@ def upgrade(
     told = progress or (lambda sentence: None)
     _recognise(path)
     if dry_run:
-        with _faults(path), _opened(path) as raw:
+        with faults(path), _opened(path) as raw:
             return Upgraded(*_plan(raw, path, scripts))
-    with _faults(path), WriteLock(path, wait_s), _opened(path) as raw:
+    with faults(path), WriteLock(path, wait_s), _opened(path) as raw:
         start, end, _, steps = _plan(raw, path, scripts)
         if not steps:
             return Upgraded(start, end, None, ())
@@ -127,22 +127,8 @@ def _recognise(path: str) -> None:
 
 
 @contextmanager
-def _faults(path: str) -> Iterator[None]:
-    """Turn errors of the driver, of SQLAlchemy and of the system into ours."""
-    try:
-        yield
-    except DBAPIError as error:
-        raise fault(error.orig, path) from None
-    except driver().Error as error:
-        raise fault(error, path) from None
-    except OSError as error:
-        raise place.os_fault(error, path) from None
-
-
-@contextmanager
 def _opened(path: str, parameters: str = "mode=rw") -> Iterator[sqlite3.Connection]:
-    quoted = path.replace("%", "%25").replace("?", "%3f").replace("#", "%23")
-    raw: sqlite3.Connection = driver().connect(f"file:{quoted}?{parameters}", uri=True, isolation_level=None)
+    raw: sqlite3.Connection = driver().connect(f"file:{quoted(path)}?{parameters}", uri=True, isolation_level=None)
     try:
         raw.execute("PRAGMA synchronous = FULL")
         yield raw
@@ -182,7 +168,7 @@ def _verify(copy: sqlite3.Connection, path: str) -> None:
     """Refuse a log that is damaged or behind its anchor: a backup of it would prove nothing."""
     anchor = place.read_anchor(path)
     ledger_id = copy.execute(sql_log.META).fetchone()[0]
-    problems = check_chain(_stream(copy), ledger_id)[3]
+    problems = check_chain(stream(copy), ledger_id)[3]
     if problems:
         raise Damaged(
             f"the log of {path} has {len(problems)} problems, the first: {problems[0].message}; nothing was changed",
@@ -204,13 +190,6 @@ def _head(raw: sqlite3.Connection) -> Head:
 def _hash_at(raw: sqlite3.Connection, seq: int) -> bytes | None:
     row = raw.execute(sql_log.HASH_AT, {"seq": seq}).fetchone()
     return None if row is None else bytes(row[0])
-
-
-def _stream(raw: sqlite3.Connection) -> Iterator[Event]:
-    after = 0
-    while rows := raw.execute(sql_log.EVENTS_LEFT, {"after": after, "limit": CHUNK}).fetchall():
-        yield from map(Event._make, rows)
-        after = rows[-1][0]
 
 
 def _sync(name: str) -> None:

@@ -60,6 +60,7 @@ class Spilling(sqlite3.Connection):
     """A connection that may write pages before it commits."""
 
     def execute(self, statement: str, *binds: Any) -> sqlite3.Cursor:
+        """Run a statement; one that would keep pages back is turned round."""
         return super().execute("PRAGMA cache_spill = 1" if "cache_spill" in statement else statement, *binds)
 
 
@@ -168,6 +169,7 @@ class Crowd:
             self.add()
 
     def add(self) -> None:
+        """Start one more writer."""
         self.heard[fork(writer(self.path))] = b""
 
     def listen(self, timeout_s: float) -> None:
@@ -187,6 +189,7 @@ class Crowd:
         self.bury(self.draw.choice(speakers))
 
     def bury(self, child: Child) -> None:
+        """Kill a writer and keep what it had acknowledged."""
         kill(child)
         ended = end(child, self.heard.pop(child))
         assert ended.status == KILLED, ended
