@@ -202,6 +202,7 @@ class _Scan:
             tuple(part.roots),
             (*part.unread, *elsewhere),
             part.diagnostics,
+            self.project,
         )
 
     def _read_note(self, path: str) -> None:

@@ -34,9 +34,10 @@ class Hit(NamedTuple):
 
     `since` is when it was learned: what its source claims, or when it was
     recorded; `replaced` names the learnings it stands in for, last one first,
-    as {id, title, since, until}; their titles are None unless superseded learnings were asked for. `fork` holds the
-    other current learnings of the same chain, `via` the superseded ones whose
-    words were found. `cut` names shortened fields. `parts` explains the score.
+    as {id, title, since, until}; their titles are None unless superseded
+    learnings were asked for. `fork` holds the other current learnings of the
+    same chain, `via` the superseded ones whose words were found. `cut` names
+    shortened fields. `parts` explains the score.
     """
 
     id: str

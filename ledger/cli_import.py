@@ -15,14 +15,16 @@ from ledger.cli_call import DRY_RUN, Arg, Call, Result, command
 from ledger.cli_progress import bar
 from ledger.cli_read import settings
 from ledger.errors import BadArgument
-from ledger.model import plain, schema_path
+from ledger.model import TRUST_NOTES, schema_path
 
 if TYPE_CHECKING:
-    from ledger.ingest import Imported
     from ledger.ledger import Ledger
 
 EXAMPLE = "example"
-"""The folder of bundled notes, and the project they are imported into."""
+"""Folder of the bundled notes, below `ledger_schema`."""
+
+DEMO = "demo"
+"""The invented project that the bundled notes speak of."""
 
 SHOWN = 20
 """Most lines of diagnostics printed for people."""
@@ -44,7 +46,7 @@ def import_paths(call: Call) -> Result:
     """Import what is new, supersede what was edited, retract what is gone; a second import adds nothing."""
     given = call.given
     if given.example:
-        return _imported(call, [*given.paths, schema_path(EXAMPLE)], given.project or EXAMPLE)
+        return _imported(call, [*given.paths, schema_path(EXAMPLE)], given.project or DEMO)
     if not given.paths:
         raise BadArgument("there is no path to import; nothing was written", "name one, or use `learnings scan`")
     return _imported(call, given.paths, given.project)
@@ -56,7 +58,7 @@ def import_paths(call: Call) -> Result:
     DRY_RUN,
 )
 def scan(call: Call) -> Result:
-    """Import every memory folder of this user's client, and the places of the setting `scan_paths`."""
+    """Import every memory folder of this user's client, what was imported before, and the places of `scan_paths`."""
     from importers.registry import default_places
 
     places = default_places(os.path.expanduser("~"))
@@ -66,19 +68,21 @@ def scan(call: Call) -> Result:
         return _imported(call, places, None)
     if call.given.or_example:
         call.remark("the bundled example is imported instead")
-        return _imported(call, [schema_path(EXAMPLE)], EXAMPLE)
+        return _imported(call, [schema_path(EXAMPLE)], DEMO)
     raise BadArgument("there is nothing to scan; nothing was written", "name a folder: `learnings import PATH`")
 
 
 def _more_places(call: Call) -> list[str]:
-    """Return the places that settings name."""
+    """Return the places that settings name, and those that were imported before and are still there."""
     import json
 
     if not os.path.exists(call.file):
         return []
     with call.reading() as reader:
         found = [setting for setting in settings(reader) if setting["name"] == PLACES]
-    return [path for setting in found for path in json.loads(setting["value"])]
+        before = reader.imported_paths()
+    named = [path for setting in found for path in json.loads(setting["value"])]
+    return named + [path for path in before if os.path.exists(path)]
 
 
 def _imported(call: Call, paths: list[str], project: str | None) -> Result:
@@ -88,23 +92,19 @@ def _imported(call: Call, paths: list[str], project: str | None) -> Result:
     from ledger import ingest
 
     with bar("reading") as progress:
-        readings = scan_paths(paths, project, progress, os.path.expanduser("~"))
+        # The bundled notes are trusted alike wherever they are installed, inside a repository or not.
+        bundled = os.path.dirname(schema_path(EXAMPLE))
+        readings = [
+            reading._replace(trust=TRUST_NOTES) if all(path.startswith(bundled) for path in reading.paths) else reading
+            for reading in scan_paths(paths, project, progress, os.path.expanduser("~"))
+        ]
+    how = {"again": call.given.again, "dry_run": call.given.dry_run}
     done = []
     with _ledger(call) as ledger:
         for reading in readings:
             with bar("recording") as progress:
-                done.append(
-                    ingest.run(
-                        ledger,
-                        reading,
-                        plan,
-                        vanished,
-                        again=call.given.again,
-                        dry_run=call.given.dry_run,
-                        progress=progress,
-                    )
-                )
-    document = merged(done)
+                done.append(ingest.run(ledger, reading, plan, vanished, progress=progress, **how))
+    document = ingest.together(done)
     _say_aside(call, document)
     return Result(document, lambda: [_line(call, document)])
 
@@ -122,30 +122,14 @@ def _ledger(call: Call) -> "Iterator[Ledger]":
         yield ledger
 
 
-def merged(done: "list[Imported]") -> dict[str, Any]:
-    """Return one answer for several imports: counts added up, lists joined.
-
-    `batch` is the first one that was made, `batches` are all of them.
-    """
-    first, *others = [plain(one) for one in done]
-    document: dict[str, Any] = first
-    document["batches"] = [one.batch for one in done if one.batch is not None]
-    document["batch"] = document["batches"][0] if document["batches"] else None
-    for other in others:
-        for key, value in other.items():
-            if key != "batch":
-                document[key] += value
-    return document
-
-
 def _say_aside(call: Call, document: dict[str, Any]) -> None:
     if call.given.dry_run:
         call.remark("dry run: nothing was written")
     for text in document["remarks"]:
         if "learnings undo --batch" not in text:
             call.remark(text)
-    if document["redacted"]:
-        call.remark(f"secrets were masked in {document['redacted']} of them")
+    if document["masked"]:
+        call.remark(f"secrets were masked in {document['masked']} of them")
     if not call.is_json:
         for text in _diagnostics(document["diagnostics"]):
             call.remark(text)
@@ -174,7 +158,7 @@ COUNTS = (
     "skipped",
     "sources_added",
     "sources_removed",
-    "undone",
+    "restored",
 )
 
 

@@ -26,6 +26,7 @@ from ledger.model import (
     importer,
     learning_id,
     new_event_id,
+    plain,
 )
 from ledger.store import Moment
 from ledger.view import View, content, derived_id, source_id
@@ -50,7 +51,9 @@ class Imported(NamedTuple):
     """Answer of an import; `batch` is the seq to undo it by, None when nothing had to be written.
 
     `unchanged` counts what was there already, `skipped` what could not be
-    stored (each with a diagnostic), `redacted` the drafts in which a secret was masked.
+    stored (each with a diagnostic), `restored` the retractions of an earlier
+    import that were taken back because their text is there again, `masked` the
+    drafts in which a secret was masked.
     """
 
     batch: int | None
@@ -63,10 +66,24 @@ class Imported(NamedTuple):
     skipped: int
     sources_added: int
     sources_removed: int
-    undone: int
-    redacted: int
+    restored: int
+    masked: int
     diagnostics: list[Diagnostic]
     remarks: list[str]
+
+
+def together(done: Sequence[Imported]) -> dict[str, Any]:
+    """Return one answer for the readings of one command: counts added up, lists joined.
+
+    `batch` is the first one that was made, `batches` are all of them.
+    """
+    documents = [plain(one) for one in done]
+    batches = [one.pop("batch") for one in documents]
+    total: dict[str, Any] = {"batch": next((batch for batch in batches if batch is not None), None)}
+    for document in documents:
+        for key, value in document.items():
+            total[key] = total[key] + value if key in total else value
+    return total | {"batches": [batch for batch in batches if batch is not None]}
 
 
 class Stale(Exception):
@@ -138,7 +155,7 @@ class _Import:
         self.ledger, self.reading, self.plan, self.vanished, self.again = ledger, reading, plan, vanished, again
         self.key = ledger.store.dedup_key
         self.actor = importer(reading.trust)
-        self.found, refused = ready(self.key, reading.drafts)
+        self.found, refused = ready(self.key, self._placed(reading.drafts))
         self.diagnostics = [*reading.diagnostics, *(remark for _, remark in refused)]
         # What stands at a place whose text cannot be stored has not gone: the place counts as not read.
         places = [draft.source for draft, _ in refused if draft.source is not None]
@@ -148,6 +165,21 @@ class _Import:
         self.batch: int | None = None
         self.made: dict[bytes, str] = {}
         self.counts = dict.fromkeys((*ACTS.values(), "quarantined"), 0)
+
+    def _placed(self, drafts: Sequence[Draft]) -> Sequence[Draft]:
+        """Return the drafts with the projects their places have already, unless the caller named one.
+
+        Otherwise a folder that was imported with `--project` and is scanned
+        without it would move all its learnings to another project.
+        """
+        if self.reading.project is not None:
+            return drafts
+        rows = self.ledger.store.connection().execute(sql_log.PROJECTS_AT).fetchall()
+        places = {locator: name for name, locator in rows}
+        return [
+            draft._replace(project=places.get(draft.source.locator, draft.project)) if draft.source else draft
+            for draft in drafts
+        ]
 
     def run(self, dry_run: bool, progress: Progress | None) -> Imported:
         done = 0
@@ -179,9 +211,7 @@ class _Import:
         read = whole | {one.locator_key for one in self.found}
         connection = store.connection()
         standing = connection.execute(sql_log.STANDING).fetchall()
-        gone = self.vanished(
-            [(bytes(key), path) for _, key, path in standing], read, self.reading.roots, self.unread
-        )
+        gone = self.vanished([(bytes(key), path) for _, key, path in standing], read, self.reading.roots, self.unread)
         scan = Scan(self.found, whole, gone)
         known = Knowledge(connection, self.reading.trust).of(
             scan, {name for name, key, _ in standing if bytes(key) in gone}
@@ -293,17 +323,17 @@ class _Import:
     def _answer(self) -> Imported:
         counts = self.counts
         written = counts["recorded"] + counts["superseded"] + counts["proposed"] + counts["quarantined"]
-        unchanged = len(self.found) - written - counts["sources_added"] - counts["undone"]
+        unchanged = len(self.found) - written - counts["sources_added"] - counts["restored"]
         remarks = list(self.ledger.store.remarks)
         self.ledger.store.remarks.clear()
         if self.batch is not None:
             self.ledger.store.refresh_counts()
             remarks.append(f"undo with `learnings undo --batch {self.batch}`")
-        redacted = sum(bool(one.redacted) for one in self.found)
+        masked = sum(bool(one.redacted) for one in self.found)
         return Imported(
             self.batch, counts["recorded"], counts["superseded"], counts["retracted"], max(0, unchanged),
             counts["proposed"], counts["quarantined"], self.skipped, counts["sources_added"],
-            counts["sources_removed"], counts["undone"], redacted, self.diagnostics, remarks,
+            counts["sources_removed"], counts["restored"], masked, self.diagnostics, remarks,
         )  # fmt: skip
 
 
@@ -318,7 +348,7 @@ ACTS = {
     "add_source": "sources_added",
     "remove_source": "sources_removed",
     "reject": "rejected",
-    "undo": "undone",
+    "undo": "restored",
 }
 """What each act of a plan is counted as."""
 

@@ -341,6 +341,8 @@ class Ledger:
         events, view = self._commit(decide, intent, event_id, dry_run)
         state = fold.state(view.flags(name))
         remarks = self._revival(view, name, state)
+        if kind == "quarantine.released" and state == "candidate":
+            remarks.append(f"it is a candidate still; make it current with `learnings accept {name}`")
         gone = kind in ("learning.retracted", "learning.quarantined")
         return Changed(name, events[0].seq, state, self._still_loaded([name]) if gone else [], remarks)
 

@@ -266,7 +266,9 @@ class Reading(NamedTuple):
     `importer` names it (`memory-notes`, `export`); `paths` are what was asked
     for; `whole` are the locators of every place read completely; `roots` the
     files and folders covered completely, `unread` those below them that exist
-    and could not be read (what stood there has not gone).
+    and could not be read (what stood there has not gone). `project` is the one
+    that the caller named for all of it; without it a place that is known keeps
+    the project it has.
     """
 
     importer: str
@@ -277,6 +279,7 @@ class Reading(NamedTuple):
     roots: tuple[str, ...]
     unread: tuple[str, ...]
     diagnostics: list[Diagnostic]
+    project: str | None = None
 
 
 def plain(value: Any) -> Any:

@@ -128,15 +128,19 @@ class WriteLock:
         finally:
             _give_up(queue)
         self._fd = lock
-        try:
-            os.write(lock, f"{os.getpid():<12} {int(time.time()):<12}\n".encode())
-        except OSError:  # noqa: SIM105 - contextlib is not lean
-            pass  # a full disk: an unsigned lock holds as well, and the append will say what is wrong
+        self._sign()
         return self
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
         _give_up(self._fd)
         self._fd = -1
+
+    def _sign(self) -> None:
+        """Leave process id and time in the lock file."""
+        try:
+            os.write(self._fd, f"{os.getpid():<12} {int(time.time()):<12}\n".encode())
+        except OSError:
+            return  # a full disk: an unsigned lock holds as well, and the append will say what is wrong
 
     def _open(self, suffix: str) -> int:
         path = self._path + suffix

@@ -196,6 +196,10 @@ class Reader:
             names |= {other for one, two in aliases.items() if names & {one, two} for other in (one, two)}
         return [*sorted(names), EVERYWHERE]
 
+    def imported_paths(self) -> list[str]:
+        """Return the paths of earlier imports of notes of which something is left, sorted."""
+        return [path for (path,) in self.rows(sql.IMPORTED_PATHS, {})]
+
     def _places(self, project: str | None) -> str | None:
         return None if project is None else json.dumps(self.projects(project))
 

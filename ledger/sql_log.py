@@ -115,7 +115,7 @@ BLOCKED = """SELECT json_extract(data, '$.blocked') FROM event
 WHERE kind = 'payload.erased' AND json_array_length(data, '$.blocked') > 0 ORDER BY seq"""
 CHECK_INDEX = "INSERT INTO learning_fts (learning_fts) VALUES ('integrity-check')"
 
-# -- PostgreSQL ---------------------------------------------------------------------------------------------------------
+# -- PostgreSQL ----------
 
 REVISION = "SELECT version_num FROM alembic_version"
 LIMITS = """SELECT set_config('lock_timeout', :wait, true),
@@ -130,3 +130,6 @@ FUNCTIONS = """SELECT p.proname, p.prosrc FROM pg_proc AS p JOIN pg_namespace AS
 WHERE n.nspname = 'public' AND starts_with(p.proname, 'ledger_') ORDER BY p.oid"""
 ENCODING = "SELECT current_setting('server_encoding')"
 """`LIMITS` bounds the wait for the append lock and makes a commit durable where the role would not wait for it."""
+PROJECTS_AT = """SELECT l.project, s.locator FROM source AS s JOIN learning AS l ON l.id = s.learning_id
+WHERE s.locator IS NOT NULL AND l.project IS NOT NULL ORDER BY l.seq"""
+"""Projects of all that ever stood at a place; the newest learning's comes last."""

@@ -12,7 +12,7 @@ from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ledger.errors import AmbiguousId, BadArgument, NotFound
-from ledger.model import AGENT_PREFIX_CHARS, EVERYWHERE, ID_CHARS, ID_PREFIX, Actor, Draft, plain
+from ledger.model import AGENT_PREFIX_CHARS, EVERYWHERE, ID_CHARS, ID_PREFIX, TRUST_FILES, Actor, Draft, plain
 from ledger.reader import Reader, open_reader
 
 if TYPE_CHECKING:
@@ -212,23 +212,13 @@ def import_learnings(session: Session, given: dict[str, Any]) -> dict[str, Any]:
     is_dry = given.get("dry_run", False)
     steps = Steps(session.progress)
     home = os.path.expanduser("~")
-    readings = scan_paths(given["paths"], given.get("project") or None, steps.part("read"), home)
+    readings = scan_paths(given["paths"], given.get("project") or None, steps.part("read"), home, TRUST_FILES)
     with session.writing(create=True, is_dry=is_dry) as ledger:
         done = [
             ingest.run(ledger, reading, plan, vanished, dry_run=is_dry, progress=steps.part("recorded"))
             for reading in readings
         ]
-    return _together(plain(done))
-
-
-def _together(done: list[dict[str, Any]]) -> dict[str, Any]:
-    """Return one answer for several imports: counts added up, lists joined, every batch named."""
-    batches = [one.pop("batch") for one in done]
-    total: dict[str, Any] = {"batch": next((batch for batch in batches if batch is not None), None)}
-    for one in done:
-        for key, value in one.items():
-            total[key] = total[key] + value if key in total else value
-    total["batches"] = [batch for batch in batches if batch is not None]
+    total = ingest.together(done)
     total["truncated"] = len(total["diagnostics"]) > DIAGNOSTICS_MAX
     return total | {"diagnostics": total["diagnostics"][:DIAGNOSTICS_MAX]}
 

@@ -128,7 +128,7 @@ def test_a_deleted_note_is_retracted_and_comes_back_with_its_file(ledger: Ledger
 
     back = bring()
 
-    assert (gone.retracted, back.undone, back.recorded) == (1, 1, 0)
+    assert (gone.retracted, back.restored, back.recorded) == (1, 1, 0)
     assert "Use ruff, never flake8." not in without
     assert served(ledger) == ALL
     assert bring().batch is None
@@ -220,7 +220,7 @@ def test_a_token_in_a_note_reaches_no_file(ledger: Ledger, bring: Bring, notes: 
 
     done = bring()
 
-    assert done.redacted == 1
+    assert done.masked == 1
     folder = os.path.dirname(ledger.path)
     assert not any(secret.encode() in (Path(folder) / name).read_bytes() for name in os.listdir(folder))
     assert bring().batch is None
@@ -248,31 +248,23 @@ def test_a_file_that_cannot_be_read_takes_nothing_with_it(ledger: Ledger, bring:
     assert served(ledger) == ALL
 
 
-def test_a_note_that_became_too_long_to_store_takes_nothing_with_it(
+def test_a_place_whose_new_text_cannot_be_stored_takes_nothing_with_it(
     ledger: Ledger, bring: Bring, notes: Path
 ) -> None:
-    """Its place still says something, which could not be stored: a diagnostic, and the learning stays."""
+    """It still says something: a diagnostic, and what it said before stays, as do the other learnings of a list."""
     bring()
-    write(notes, "lint", "feedback", "Which linter", "Use ruff, never flake8.\n\n" + "word " * 4_000)
+    (reading,) = scan_paths([str(notes)], "demo")
+    drafts = [
+        draft._replace(solution=draft.solution + "x" * 20_000)
+        if "ruff" in draft.solution or "Node" in draft.solution
+        else draft
+        for draft in reading.drafts
+    ]
 
-    done = bring()
+    done = ingest.run(ledger, reading._replace(drafts=drafts), plan, vanished)
 
-    assert (done.retracted, done.skipped, done.batch) == (0, 1, None)
-    assert [one.code for one in done.diagnostics] == ["too-long"]
-    assert served(ledger) == ALL
-
-
-def test_one_bullet_that_cannot_be_stored_leaves_the_others_of_its_list(
-    ledger: Ledger, bring: Bring, notes: Path
-) -> None:
-    """A list is one place with several learnings; a bullet beyond the cap retracts none of them."""
-    bring()
-    index = notes / "MEMORY.md"
-    index.write_text(index.read_text().replace("`make dev` needs Node 22", "`make dev` needs " + "x " * 9_000))
-
-    done = bring()
-
-    assert (done.retracted, done.skipped) == (0, 1)
+    assert (done.retracted, done.skipped, done.batch) == (0, 2, None)
+    assert [one.code for one in done.diagnostics] == ["too-long", "too-long"]
     assert served(ledger) == ALL
 
 
@@ -306,3 +298,26 @@ def test_a_large_import_takes_several_transactions_and_one_undo(ledger: Ledger, 
     assert done.batch is not None
     ledger.undo_batch(done.batch)
     assert served(ledger) == []
+
+
+def test_a_place_keeps_its_project_when_it_is_scanned_without_one(ledger: Ledger, bring: Bring, notes: Path) -> None:
+    """`--project` is said once; the folder's own name does not take the learnings away later."""
+    bring()
+    (notes / "lint.md").write_text((notes / "lint.md").read_text().replace("never flake8", "never pylint"))
+    (reading,) = scan_paths([str(notes)])
+
+    done = ingest.run(ledger, reading, plan, vanished)
+
+    assert (done.superseded, done.unchanged) == (1, len(ALL) - 1)
+    assert {row.project for row in ledger.reader.list_learnings(limit=50).rows} == {"demo"}
+
+
+def test_another_project_can_be_named_later(ledger: Ledger, bring: Bring, notes: Path) -> None:
+    """What the caller names wins: every learning of the place moves, and can be taken back at once."""
+    bring()
+    (reading,) = scan_paths([str(notes)], "shop")
+
+    done = ingest.run(ledger, reading, plan, vanished)
+
+    assert done.superseded == len(ALL)
+    assert {row.project for row in ledger.reader.list_learnings(limit=50).rows} == {"shop"}

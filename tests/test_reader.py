@@ -103,7 +103,7 @@ def test_the_words_of_a_replaced_learning_lead_to_its_successor(ledger: Ledger) 
 
 
 def test_a_hit_says_since_when_and_what_it_replaced(timed: Ledger, clock: FakeClock) -> None:
-    """A chain of three: the first recorded date, and both predecessors, the last one first."""
+    """A chain of three: its own date, and both predecessors with theirs, the last one first."""
     first = timed.record(draft("cache size one"))
     clock.advance(60)
     second = timed.supersede(first.id, "cache size two", "b", "grown")
@@ -112,9 +112,21 @@ def test_a_hit_says_since_when_and_what_it_replaced(timed: Ledger, clock: FakeCl
 
     hit = timed.reader.query("cache").hits[0]
 
-    assert hit.since == timed.reader.show(first.id)["recorded_at"] < hit.recorded_at
+    assert hit.since == hit.recorded_at
     assert [old["id"] for old in hit.replaced] == [second.id, first.id]
     assert hit.replaced[0]["until"] == hit.recorded_at
+    assert hit.replaced[1]["since"] < hit.replaced[1]["until"] == hit.replaced[0]["since"] < hit.since
+
+
+def test_a_hit_is_as_old_as_its_source_says(ledger: Ledger) -> None:
+    """What a note claims about time counts when it is earlier than the recording, never when it is later."""
+    ledger.record(draft("marmot cache", observed_at="2025-01-02T03:04:05Z"))
+    ledger.record(draft("marmot queue", observed_at="2199-01-02T03:04:05Z"))
+
+    early, late = (ledger.reader.query(f"marmot {word}").hits[0] for word in ("cache", "queue"))
+
+    assert early.since == "2025-01-02T03:04:05Z"
+    assert late.since == late.recorded_at
 
 
 def test_two_words_of_two_generations_add_up(ledger: Ledger) -> None:

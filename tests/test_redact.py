@@ -35,14 +35,17 @@ def drawn(size: int, alphabet: str = LETTERS) -> str:
 
 
 def password() -> str:
+    """Return a password as people make them: letters, a sign, letters and digits."""
     return drawn(5, string.ascii_letters) + DICE.choice("!%*+") + drawn(6)
 
 
 def key_lines(count: int, join: str = "\n") -> str:
+    """Return lines as they stand in a key file."""
     return join.join(drawn(64, LETTERS + "+/") for _ in range(count))
 
 
 def armoured(label: str, body: str, join: str = "\n") -> str:
+    """Return `body` between the two lines of a key file."""
     dashes = "-" * 5
     return f"{dashes}BEGIN {label}{dashes}{join}{body}{join}{dashes}END {label}{dashes}"
 
@@ -282,7 +285,7 @@ def test_a_missing_rule_file_raises(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_the_version_is_that_of_the_rule_file() -> None:
     """Whoever stores the version can scan again when it grows."""
-    assert redact.RULES_VERSION == RULES["version"]
+    assert RULES["version"] == redact.RULES_VERSION
 
 
 def test_an_unknown_name_of_the_module_is_an_attribute_error() -> None:
@@ -295,12 +298,13 @@ PIECES = st.one_of(
     st.text(max_size=12),
     st.sampled_from([before + secret + after for _, before, secret, after in CASES]),
     st.sampled_from([secret for _, _, secret, _ in CASES]),
-    st.sampled_from(["password=", "token: ", "Cookie: ", "[REDACTED:jwt]", "\u200b", '" + "', "\\\n", "://u:", "@h", "\n"]),
+    st.sampled_from(["password=", "token: ", "Cookie: ", "[REDACTED:jwt]", "\u200b", '" + "', "\\\n"]),
+    st.sampled_from(["://u:", "@h", "\n", "-", "_", "=", ".", ":", "/"]),
 )
 
 
 @given(st.lists(PIECES, max_size=6).map("".join))
-@settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=300, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 def test_scrubbing_is_total_deterministic_and_idempotent(text: str) -> None:
     """Any text has one answer, and that answer is left as it is."""
     once = scrub(text)
@@ -314,6 +318,7 @@ with open(schema_path("secrets.v1.json"), encoding="utf-8") as _file:
 
 SECTIONS = ("prefixes", "shapes", "contexts", "commands")
 ROWS = [(section, row) for section in SECTIONS for row in RULES[section]]
+ROW_IDS = [f"{number}-{row['kind']}" for number, (_, row) in enumerate(ROWS)]
 
 
 def only(section: str, row: dict[str, Any]) -> dict[str, Any]:
@@ -322,19 +327,20 @@ def only(section: str, row: dict[str, Any]) -> dict[str, Any]:
 
 
 def cpu_seconds(text: str) -> float:
+    """Return the processor time of one scrub, which a busy machine does not stretch."""
     start = time.process_time()
     scrub(text)
     return time.process_time() - start
 
 
-@pytest.mark.parametrize(("section", "row"), ROWS, ids=[f"{number}-{row['kind']}" for number, (_, row) in enumerate(ROWS)])
+@pytest.mark.parametrize(("section", "row"), ROWS, ids=ROW_IDS)
 def test_time_grows_with_the_length_of_a_hostile_text(
     section: str, row: dict[str, Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Twice the text takes about twice the time: no rule is quadratic in its own hint."""
     monkeypatch.setattr(redact, "_rules", redact._arranged(only(section, row)))
     hint = (row.get("hints") or row["starts"])[0]
-    unit = hint + DICE.choice(["", "=", "a", "A1", " "])
+    unit = hint + random.Random(hint).choice(["", "=", "a", "A1", " "])
     text = unit * (200_000 // len(unit))
 
     half, whole = cpu_seconds(text[:100_000]), cpu_seconds(text)

@@ -519,8 +519,9 @@ ATTACKS = [
         )
     ),
     (
-        "REPLACE INTO learning SELECT 99, id, title, problem, 'forged', category, confidence, project, tags, observed_at,"
-        " recorded_at, trust, actor_kind, channel, batch, content_key, erased_by FROM learning WHERE seq = 4"
+        "REPLACE INTO learning SELECT 99, id, title, problem, 'forged', category, confidence, project,"
+        " tags, observed_at, recorded_at, trust, actor_kind, channel, batch, content_key, erased_by"
+        " FROM learning WHERE seq = 4"
     ),
     "INSERT INTO payload VALUES (13, x'7b7d', zeroblob(32), NULL)",
     "UPDATE payload SET body = NULL, salt = NULL, erased_by = 12 WHERE seq = 4",
