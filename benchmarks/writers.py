@@ -23,6 +23,7 @@ def write(path: str, gate: int, out: int, seed: int) -> None:
     """Wait for the gate; append; say how long each append took."""
     corpus = Corpus(seed)
     store = SqliteStore(path, wait_s=60.0)
+    os.write(out, b"ready\n")
     os.read(gate, 1)
     for _ in range(APPENDS):
         event = recorded(corpus.draft())
@@ -56,13 +57,15 @@ def main() -> None:
         store.close()
         gate, opening = os.pipe()
         children = [start(path, gate, opening, seed) for seed in range(WRITERS)]
-        time.sleep(2.0)  # every writer has made its words and opened its file
+        pipes = [os.fdopen(pipe) for _, pipe in children]
+        for pipe in pipes:
+            pipe.readline()
         begun = time.perf_counter()
         os.close(opening)
         waits, errors = [], 0
-        for pid, pipe in children:
-            with os.fdopen(pipe) as lines:
-                waits += [float(line) * 1e3 for line in lines]
+        for (pid, _), pipe in zip(children, pipes, strict=True):
+            waits += [float(line) * 1e3 for line in pipe]
+            pipe.close()
             errors += os.waitpid(pid, 0)[1] != 0
         took = time.perf_counter() - begun
         store = SqliteStore(path)

@@ -133,7 +133,7 @@ def test_a_scan_without_any_folder_takes_the_example_when_told(inside: Inside) -
 
     assert done.code == 0, done.err
     assert "example" in done.err
-    assert inside.document("list", "--project", "example")["rows"]
+    assert inside.document("list", "--project", "demo")["rows"]
     again = inside.document("import", "--example")
     assert (again["recorded"], again["batch"]) == (0, None)
 

@@ -19,8 +19,8 @@ LEVELS = {
     4: ("view", "ledger", "ingest", "audit", "export"),
 }
 LEVEL_OF = {name: level for level, names in LEVELS.items() for name in names}
-LEAN = frozenset(  # noqa: SIM905 - a list of words reads better than 16 quoted ones
-    "sqlite3 json re sys os stat time math collections hashlib hmac array struct unicodedata typing types".split()
+LEAN = frozenset(
+    "sqlite3 json re sys os stat time math collections hashlib hmac array struct unicodedata typing types".split()  # noqa: SIM905
 )
 THIRD = {
     3: {"sqlmodel", "sqlalchemy", "jsonschema", "alembic", "psycopg", "pysqlite3", "ledger_schema"},
