@@ -19,18 +19,11 @@ PROJECTS = ("demo", "shop", "billing", "*")
 
 
 class Corpus:
-    """An endless run of drafts and of queries, drawn from one seed."""
+    """An endless run of drafts and of queries, drawn from one seed; the words are those of every seed."""
 
     def __init__(self, seed: int = 1) -> None:
         self._draw = random.Random(seed)
-        syllables = [one + two for one in "bcdfghjklmnprstvwz" for two in "aeiou"]
-        self.words: list[str] = []
-        known: set[str] = set()
-        while len(self.words) < WORDS:
-            word = "".join(self._draw.choices(syllables, k=self._draw.choice((2, 3, 3, 4))))
-            if word not in known:
-                known.add(word)
-                self.words.append(word)
+        self.words = vocabulary()
         self._weights = list(accumulate(1.0 / rank for rank in range(1, WORDS + 1)))
 
     def text(self, words: int) -> str:
@@ -48,6 +41,16 @@ class Corpus:
     def query(self) -> str:
         """Return eight words as people type them: mostly common ones, now and then a rare one."""
         return self.text(8)
+
+
+def vocabulary() -> list[str]:
+    """Return invented words, the most common first."""
+    draw = random.Random(0)
+    syllables = [one + two for one in "bcdfghjklmnprstvwz" for two in "aeiou"]
+    words: dict[str, None] = {}
+    while len(words) < WORDS:
+        words["".join(draw.choices(syllables, k=draw.choice((2, 3, 3, 4))))] = None
+    return list(words)
 
 
 def recorded(draft: Draft) -> NewEvent:

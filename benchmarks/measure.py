@@ -74,3 +74,8 @@ def show(title: str, figures: Sequence[Figure]) -> None:
     print(title)
     for figure in figures:
         print(f"  {figure.name:44}{figure.value:12,.2f} {figure.unit:8}{figure.asked:>10}  {figure.verdict}")
+
+
+def kept(folder: str) -> str:
+    """Return the folder given by `--keep`, else `folder`."""
+    return sys.argv[sys.argv.index("--keep") + 1] if "--keep" in sys.argv else folder

