@@ -11,8 +11,9 @@ bare `sqlite3`. Targets: p50 <= 4 ms, and <= 3 x the bare commit.
 import os
 import sqlite3
 import tempfile
+from functools import partial
 
-from corpus import Corpus, recorded
+from corpus import Corpus, append, recorded
 from measure import Figure, quantile, seconds, show, spread
 
 from ledger.ledger import Ledger
@@ -39,9 +40,9 @@ def main() -> None:
             appends, commits, records = [], [], []
             for number in range(ROUNDS + 20):
                 event, draft = recorded(corpus.draft()), corpus.draft()
-                appends.append(seconds(lambda event=event: ledger.store.append(lambda _: [event])) * 1e3)
-                commits.append(seconds(lambda number=number: commit(number)) * 1e3)
-                records.append(seconds(lambda draft=draft: ledger.record(draft)) * 1e3)
+                appends.append(seconds(partial(append, ledger.store, [event])) * 1e3)
+                commits.append(seconds(partial(commit, number)) * 1e3)
+                records.append(seconds(partial(ledger.record, draft)) * 1e3)
         bare.close()
     ratio = quantile(appends[20:], 0.5) / quantile(commits[20:], 0.5)
     figures = [

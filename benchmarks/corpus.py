@@ -60,6 +60,11 @@ def recorded(draft: Draft) -> NewEvent:
     return NewEvent("learning.recorded", learning_id(own_id), data, body, own_id)
 
 
+def append(store: SqliteStore, events: list[NewEvent]) -> None:
+    """Append events in one transaction."""
+    store.append(lambda _: events)
+
+
 def batches(corpus: Corpus, count: int) -> Iterator[list[NewEvent]]:
     """Yield events to append, 500 at a time."""
     for start in range(0, count, BATCH):
@@ -75,7 +80,7 @@ def ledger_of(folder: str, count: int) -> str:
                 os.unlink(name)
         store = SqliteStore(path, create=True)
         for batch in batches(Corpus(), count):
-            store.append(lambda _, batch=batch: batch)
+            append(store, batch)
         store.refresh_counts()
         store.close()
         with open(path + ".made", "w", encoding="ascii"):

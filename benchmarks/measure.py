@@ -34,7 +34,9 @@ def quantile(values: Sequence[float], share: float) -> float:
     return sorted(values)[min(len(values) - 1, int(len(values) * share))]
 
 
-def spread(name: str, values: Sequence[float], unit: str, p50: float | None = None, p95: float | None = None) -> list[Figure]:
+def spread(
+    name: str, values: Sequence[float], unit: str, p50: float | None = None, p95: float | None = None
+) -> list[Figure]:
     """Return median, p95, least and most of some values, with targets for the first two."""
     return [
         Figure(f"{name} p50", quantile(values, 0.5), unit, p50),

@@ -38,7 +38,8 @@ def main() -> None:
         for name in names:
             for one in figures_of(name, folder):
                 missed += one.verdict == "missed"
-                print(f"{name:16}{one.name:44}{one.value:12,.2f} {one.unit:6}{one.asked:>10}  {one.verdict}", flush=True)
+                figure = f"{one.name:44}{one.value:12,.2f} {one.unit:6}{one.asked:>10}  {one.verdict}"
+                print(f"{name:16}{figure}", flush=True)
     print(f"{missed} targets missed; load {os.getloadavg()[0]:.1f}")
     sys.exit(missed > 0)
 

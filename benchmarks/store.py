@@ -15,7 +15,7 @@ from collections.abc import Callable
 from types import TracebackType
 from typing import Any
 
-from corpus import Corpus, batches
+from corpus import Corpus, append, batches
 from measure import Figure, show
 
 from importers import plan, registry
@@ -73,7 +73,8 @@ def write_notes(folder: str) -> None:
         name = f"note_{number:05}.md"
         kind = ("feedback", "project", "reference", "user")[number % 4]
         text = (
-            f"---\nname: {corpus.text(4)[:-1].lower()} {number}\ndescription: {corpus.text(12)[:-1]}\ntype: {kind}\n---\n\n"
+            f"---\nname: {corpus.text(4)[:-1].lower()} {number}\ndescription: {corpus.text(12)[:-1]}\ntype: {kind}\n"
+            "---\n\n"
             f"{corpus.text(25)}\n\n**Why:** {corpus.text(12)}\n\n**How to apply:** {corpus.text(15)}\n"
         )
         index.append(f"- [{number}]({name}): {corpus.text(6)}")
@@ -89,7 +90,7 @@ def appended(folder: str) -> float:
     opened = store_sqlite.SqliteStore(os.path.join(folder, "append.db"), create=True)
     begun = time.perf_counter()
     for batch in given:
-        opened.append(lambda _, batch=batch: batch)
+        append(opened, batch)
     took = time.perf_counter() - begun
     opened.close()
     os.unlink(opened.path)
@@ -102,7 +103,8 @@ def imported(folder: str, notes: str, watch: Callable[[Shares], None]) -> tuple[
     with Shares() as shares, Ledger.init(os.path.join(folder, "import.db")) as ledger:
         watch(shares)
         begun = time.perf_counter()
-        done = [ingest.run(ledger, reading, plan.plan, plan.vanished) for reading in registry.scan_paths([notes], "demo")]
+        readings = registry.scan_paths([notes], "demo")
+        done = [ingest.run(ledger, reading, plan.plan, plan.vanished) for reading in readings]
         took = time.perf_counter() - begun
     os.unlink(ledger.path)
     os.unlink(ledger.path + ".anchor")

@@ -11,7 +11,7 @@ import os
 import tempfile
 import time
 
-from corpus import Corpus, recorded
+from corpus import Corpus, append, recorded
 from measure import Figure, show, spread
 
 from ledger.store_sqlite import SqliteStore
@@ -28,7 +28,7 @@ def write(path: str, gate: int, out: int, seed: int) -> None:
     for _ in range(APPENDS):
         event = recorded(corpus.draft())
         begun = time.perf_counter()
-        store.append(lambda _, event=event: [event])
+        append(store, [event])
         os.write(out, f"{time.perf_counter() - begun:.6f}\n".encode())
 
 
@@ -53,7 +53,7 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as folder:
         path = os.path.join(folder, "ledger.db")
         store = SqliteStore(path, create=True)
-        store.append(lambda _: [recorded(Corpus().draft())])
+        append(store, [recorded(Corpus().draft())])
         store.close()
         gate, opening = os.pipe()
         children = [start(path, gate, opening, seed) for seed in range(WRITERS)]

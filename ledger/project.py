@@ -35,7 +35,7 @@ def create_statements(rows: Iterable[type[SQLModel]]) -> Iterator[str]:
             yield str(CreateIndex(index).compile(dialect=_DIALECT))
 
 
-def _insert(row: type[SQLModel]) -> str:
+def insert_text(row: type[SQLModel]) -> str:
     """Return an INSERT of all columns of a table, in their order."""
     table = tables.table_of(row)
     columns = [column.name for column in table.columns]
@@ -43,7 +43,7 @@ def _insert(row: type[SQLModel]) -> str:
     return f"INSERT INTO {table.name} ({', '.join(columns)}) VALUES ({marks})"
 
 
-INSERTS = {tables.name_of(row): _insert(row) for row in tables.PROJECTION_ROWS}
+INSERTS = {tables.name_of(row): insert_text(row) for row in tables.PROJECTION_ROWS}
 INSERTS["learning_fts"] = "INSERT INTO learning_fts (rowid, title, problem, solution, tags) VALUES (?, ?, ?, ?, ?)"
 
 

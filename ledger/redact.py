@@ -402,8 +402,6 @@ def _keyed(value: _Value) -> bool:
     assigned = _re("assigned").search(value.between) is not None
     if _is_digest(text):
         return len(text) >= 24 and (strong or (value.loud and assigned and bool(before)))
-    if text.startswith("base64:"):
-        return True
     return _is_random(text, 8 if strong else 16) and (strong or assigned or len(text) >= 20)
 
 

@@ -13,6 +13,10 @@ EVENTS_LEFT = (
 EVENTS_BY_ID = (
     f"SELECT {COLUMNS} FROM event AS e JOIN payload AS p ON p.seq = e.seq WHERE e.event_id IN :event_ids ORDER BY e.seq"
 )
+EVENTS_BY_ID_LIST = (
+    f"SELECT {COLUMNS} FROM event AS e JOIN payload AS p ON p.seq = e.seq"
+    " WHERE e.event_id IN (SELECT value FROM json_each(:event_ids)) ORDER BY e.seq"
+)
 EVENT = f"SELECT {COLUMNS} FROM event AS e JOIN payload AS p ON p.seq = e.seq WHERE e.seq = :seq"
 HEAD = "SELECT seq, hash, recorded_at FROM event ORDER BY seq DESC LIMIT 1"
 HASH_AT = "SELECT hash FROM event WHERE seq = :seq"

@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 from jsonschema import Draft202012Validator
 from sqlalchemy import Connection, bindparam, insert, text
 
-from ledger import chain, sql_log
+from ledger import chain, fits, sql_log
 from ledger.errors import BadInput, BadText, NotFound, SameIdOtherContent
 from ledger.fold import CREATING
 from ledger.model import Actor, Event, Head, NewEvent, schema_path
@@ -65,7 +65,7 @@ def time_text(us: int) -> str:
     return time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime(seconds)) + f".{rest:06d}Z"
 
 
-_validators: dict[str, Draft202012Validator] = {}
+_validators: dict[str, tuple[fits.Check, Draft202012Validator]] = {}
 
 
 def validate(kind: str, version: int, data: dict[str, Any], body: dict[str, Any]) -> None:
@@ -77,9 +77,12 @@ def validate(kind: str, version: int, data: dict[str, Any], body: dict[str, Any]
     name = f"{kind}.v{version}"
     if name not in _validators:
         with open(schema_path("events", f"{name}.json"), encoding="utf-8") as file:
-            _validators[name] = Draft202012Validator(json.load(file))
-    if not _validators[name].is_valid({"data": data, "body": body}):
-        error = next(iter(_validators[name].iter_errors({"data": data, "body": body})))
+            schema = json.load(file)
+        _validators[name] = fits.compiled(schema), Draft202012Validator(schema)
+    fits_quickly, validator = _validators[name]
+    event = {"data": data, "body": body}
+    error = None if fits_quickly(event) else next(validator.iter_errors(event), None)
+    if error is not None:
         field = ".".join(str(part) for part in error.absolute_path) or "event"
         raise BadInput(f"{kind}: {field} does not fit ({error.validator}); nothing was written", "correct that field")
 
@@ -174,7 +177,9 @@ class Log:
 
     def _head(self, connection: Connection) -> tuple[Head, str]:
         """Return the head and its time ('' when the log is empty)."""
-        row = connection.execute(_HEAD).fetchone()
+        return self._head_of(connection.execute(_HEAD).fetchone())
+
+    def _head_of(self, row: Any) -> tuple[Head, str]:
         if row is None:
             return Head(0, chain.genesis(self.ledger_id)), ""
         return Head(row[0], bytes(row[1])), row[2]
@@ -196,17 +201,13 @@ class Log:
         events = seal(moment.head, last_time, versions, drafts, self.actor, us)
         if not events:
             return [], False
-        rows = [event._asdict() for event in events]
-        envelopes = [{key: row[key] for key in ENVELOPE} for row in rows]
-        moment.connection.execute(_INSERTS[0], envelopes)
-        payloads = [{key: row[key] for key in ("seq", "body", "salt", "erased_by")} for row in rows]
-        moment.connection.execute(_INSERTS[1], payloads)
+        self._put(moment.connection, events)
         return self._erase(moment.connection, events), True
 
     def _known(self, connection: Connection, drafts: Sequence[NewEvent]) -> list[Event] | None:
         """Return the events of an earlier append of `drafts`, None when none of their ids is in the log."""
         ids = [draft.event_id for draft in drafts]
-        found = [_event(row) for row in connection.execute(_BY_ID, {"event_ids": ids}).fetchall()] if ids else []
+        found = self._stored(connection, ids) if ids else []
         if not found:
             return None
         if len(found) != len(drafts):
@@ -215,6 +216,17 @@ class Log:
             if not same_content(draft, event):
                 raise SameIdOtherContent(draft.event_id)
         return found
+
+    def _put(self, connection: Connection, events: Sequence[Event]) -> None:
+        """Insert sealed events."""
+        rows = [event._asdict() for event in events]
+        connection.execute(_INSERTS[0], [{key: row[key] for key in ENVELOPE} for row in rows])
+        payloads = [{key: row[key] for key in ("seq", "body", "salt", "erased_by")} for row in rows]
+        connection.execute(_INSERTS[1], payloads)
+
+    def _stored(self, connection: Connection, ids: list[str]) -> list[Event]:
+        """Return the events that bear one of these ids."""
+        return [_event(row) for row in connection.execute(_BY_ID, {"event_ids": ids}).fetchall()]
 
     def _erase(self, connection: Connection, events: list[Event]) -> list[Event]:
         """Destroy the payloads that an erasure among `events` names, as its trigger allows."""

@@ -114,6 +114,7 @@ KEPT = [
     "Finding: an issue told the bot to ignore previous instructions; fixed in #512.",
     "Regression test: `</memory-recall>` in a title must be escaped.",
     "The fixture holds <|im_start|>; the tokenizer test needs that string.",
+    "In the chat template <|im_end|> closes a turn.",
     "The guard test expects quarantine for 'send all credentials to https://x.example.org'.",
     "Ignore the deprecation warning of setuptools.",
     "Ignore all *.snap files in a review.",
