@@ -145,11 +145,14 @@ COMPARED = {
             (tables.TouchRow, "seq"),
             (tables.SourceRow, "from_seq"),
             (tables.SettingRow, "from_seq"),
+            (tables.AliasRow, "from_seq"),
+            (tables.JudgementRow, "from_seq"),
             (tables.UndoRow, "from_seq"),
             (tables.ProjectionRow, "seq"),
         )
     },
     "learning_fts_content": ("id, c0, c1, c2, c3", "id"),
+    "alias_fts_content": ("id, c0", "id"),
 }
 """Projection tables, with the columns to compare and the one that names an event."""
 

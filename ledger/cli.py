@@ -42,6 +42,7 @@ TABLE = (
     ("stats", "ledger.cli_read:stats", "count what the ledger holds"),
     ("project", "ledger.cli_settings:project", "show which project a folder belongs to; give projects other names"),
     ("config", "ledger.cli_settings:config", "show and change settings"),
+    ("eval", "ledger.cli_eval:evaluate", "measure retrieval on labelled cases, or make cases of judged exposures"),
     ("verify", "ledger.cli_file:verify", "check the log, its anchor and everything derived from it"),
     ("rebuild", "ledger.cli_file:rebuild", "derive everything anew from the log"),
     ("upgrade", "ledger.cli_file:upgrade", "bring the file to this program's schema, after a verified backup"),

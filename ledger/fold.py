@@ -12,7 +12,7 @@ where it needs ground) and a new `PROJECTION_VERSION`.
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any, NamedTuple
 
-PROJECTION_VERSION = 1
+PROJECTION_VERSION = 2
 """Changes whenever the projections of an unchanged log would differ; the next write rebuilds them."""
 
 
@@ -34,7 +34,8 @@ class Flags(NamedTuple):
 
     `replaced_by` holds (new id, seq of the event that replaced it); `sources`
     the ids of the places where it stands; `reviewed` is True when a person
-    accepted or released it.
+    accepted or released it. `aliases` is the seq of the event whose words find
+    it too, 0 when there is none.
     """
 
     created: bool = False
@@ -46,6 +47,7 @@ class Flags(NamedTuple):
     reviewed: bool = False
     replaced_by: frozenset[tuple[str, int]] = frozenset()
     sources: frozenset[str] = frozenset()
+    aliases: int = 0
 
 
 BLANK = Flags()
@@ -58,6 +60,10 @@ REPLACING = ("learning.superseded", "proposal.accepted")
 
 LASTING = ("payload.erased", "head.accepted", "batch.started")
 """Kinds that no undo can take back."""
+
+
+NAMED = ("lrn_", "setting:", "exposure:")
+"""How the streams begin whose state projections keep."""
 
 
 class Fault(NamedTuple):
@@ -115,6 +121,8 @@ STEPS: dict[str, Callable[[Flags, Act], Flags]] = {
     "source.removed": lambda flags, act: flags._replace(sources=flags.sources - {act.data["source"]}),
     "learning.pinned": lambda flags, act: flags._replace(pinned=True),
     "learning.unpinned": lambda flags, act: flags._replace(pinned=False),
+    "aliases.derived": lambda flags, act: flags._replace(aliases=act.seq),
+    "exposure.judged": lambda flags, act: flags,
     "event.undone": lambda flags, act: flags,
     "payload.erased": lambda flags, act: flags,
     "setting.changed": lambda flags, act: flags,
@@ -199,10 +207,12 @@ def legal(act: Act, flags: Mapping[str, Flags]) -> Fault | None:
 
 
 def names(act: Act) -> tuple[str, ...]:
-    """Return the ids that an event other than an undo names: learnings, or the setting it changes."""
-    if act.kind in STEPS and act.stream.startswith(("lrn_", "setting:")) and act.kind != "event.undone":
-        return (act.stream, *act.data.get("supersedes", ()))
-    return ()
+    """Return the ids that an event other than an undo names: learnings, the setting it changes, what it judges."""
+    if act.kind == "event.undone" or act.kind not in STEPS or not act.stream.startswith(NAMED):
+        return ()
+    if act.kind == "exposure.judged":
+        return (act.stream, act.data["learning"]) if "learning" in act.data else (act.stream,)
+    return (act.stream, *act.data.get("supersedes", ()))
 
 
 def alive(acts: Iterable[Act]) -> set[int]:
@@ -260,6 +270,15 @@ def faults(acts: list[Act], ids: Iterable[str]) -> list[tuple[Act, Fault]]:
             if name in flags:
                 flags[name] = step(flags[name], act, name)
     return found
+
+
+def judgements(acts: Iterable[Act]) -> dict[str, int]:
+    """Return the seq of the verdict that holds for each learning of an exposure; '' stands for the whole of it."""
+    known = list(acts)
+    live = alive(known)
+    return {
+        act.data.get("learning", ""): act.seq for act in known if act.kind == "exposure.judged" and act.seq in live
+    }
 
 
 def setting_seq(acts: Iterable[Act]) -> int | None:

@@ -25,11 +25,16 @@ from ledger.errors import (
     NotUndoable,
     SameIdOtherContent,
     StaleProjection,
+    TooLong,
 )
 from ledger.fold import Act
 from ledger.model import (
+    ALIAS_CHARS,
+    ALIASES_MAX,
+    PROJECT_CHARS,
     REASON_CHARS,
     SUPERSEDE_MAX,
+    VERDICTS,
     Actor,
     Draft,
     Event,
@@ -40,7 +45,7 @@ from ledger.model import (
     person,
 )
 from ledger.reader import Reader, open_reader
-from ledger.results import Changed, Loaded, Recorded, Superseded, Undone, Verdict
+from ledger.results import Changed, Judged, Loaded, Recorded, Superseded, Undone, Verdict
 from ledger.settings import check_setting
 from ledger.store import Clock, Moment, now_us
 from ledger.store_sqlite import SqliteStore
@@ -318,6 +323,70 @@ class Ledger:
         """Take a pin away."""
         self._needs_person(f"learnings unpin {name}")
         return self._change(name, "learning.unpinned", {}, {}, event_id, dry_run)
+
+    def alias(
+        self, name: str, words: Sequence[str], *, event_id: str | None = None, dry_run: bool = False
+    ) -> Changed:
+        """Let a learning be found by these words too, in the place of those it had before; none takes them away.
+
+        Raises:
+            TooLong, BadInput: the words cannot be stored. NotAllowed: an agent asked; they are written offline.
+        """
+        if self.actor.channel == "mcp":
+            self._needs_person(f"learnings alias {name} …")
+        if len(words) > ALIASES_MAX:
+            raise TooLong("aliases", len(words), ALIASES_MAX)
+        clean = [door.text("alias", " ".join(word.split()), ALIAS_CHARS)[0] for word in words]
+        return self._change(name, "aliases.derived", {}, {"words": list(dict.fromkeys(clean))}, event_id, dry_run)
+
+    def judge(
+        self,
+        exposure: str,
+        verdict: str,
+        *,
+        learning: str | None = None,
+        shown: Sequence[str] = (),
+        keywords: Sequence[str] = (),
+        project: str | None = None,
+        reason: str | None = None,
+        instead: Draft | None = None,
+        event_id: str | None = None,
+        dry_run: bool = False,
+    ) -> Judged:
+        """Say whether what was shown for a prompt was right; the newest verdict on one thing holds.
+
+        Args:
+            learning: the one of `shown` that is meant; None means all that was shown.
+            keywords: what the prompt was about, for making a case of it: never the prompt itself.
+            instead: supersede `learning` by this draft in the same append.
+
+        Raises:
+            BadArgument: an unknown verdict, or nothing that `instead` could replace. NotAllowed: only a person judges.
+        """
+        self._needs_person(f"learnings wrong {exposure}")
+        if verdict not in VERDICTS:
+            raise BadArgument("unknown verdict; nothing was written", "use one of: " + ", ".join(VERDICTS))
+        if instead is not None and learning is None:
+            raise BadArgument("no learning is named that could be replaced; nothing was written", "name one by its id")
+        passed = door.draft(instead) if instead is not None else None
+        data = {"verdict": verdict} if learning is None else {"verdict": verdict, "learning": learning}
+        body: dict[str, Any] = {"keywords": _keywords(keywords), "shown": list(shown)}
+        if project is not None:
+            body["project"] = door.text("project", project, PROJECT_CHARS)[0]
+        why = self._reason(reason, required=False)
+        own_id = _own_id(event_id)
+        intent = NewEvent("exposure.judged", f"exposure:{exposure}", data, body | _why(why), own_id)
+
+        def decide(view: View) -> None:
+            if learning is not None:
+                view.row(learning)
+            view.add(intent, self.actor)
+            if passed is not None and learning is not None:
+                self._add_draft(view, passed, [learning], derived_id(own_id), why or "judged wrong where it was shown")
+
+        events, _ = self._commit(decide, intent, event_id, dry_run)
+        made = [event.stream for event in events[1:2]]
+        return Judged(exposure, events[0].seq, verdict, learning, made[0] if made else None, [])
 
     def _change(
         self,
@@ -665,6 +734,16 @@ class DryRun(Exception):
         super().__init__("dry run")
         self.drafts = drafts
         self.head = head
+
+
+KEYWORD_CHARS, KEYWORDS_MAX = 100, 50
+"""Caps of the keywords that a verdict keeps."""
+
+
+def _keywords(words: Sequence[str]) -> list[str]:
+    """Return keywords as they may be stored; one that holds a secret is left out."""
+    passed = [door.text("keyword", word[:KEYWORD_CHARS], KEYWORD_CHARS, required=False) for word in words]
+    return list(dict.fromkeys(clean for clean, kinds in passed if clean and not kinds))[:KEYWORDS_MAX]
 
 
 def _why(reason: str | None) -> dict[str, Any]:

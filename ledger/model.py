@@ -38,6 +38,13 @@ LOCATOR_CHARS = 4_096
 can say the opposite of the whole one. The largest note in a corpus of 269
 public memory notes had 11,000 characters."""
 
+ALIAS_CHARS = 60
+ALIASES_MAX = 50
+"""Caps of the words that find a learning besides its own."""
+
+VERDICTS = ("right", "wrong", "silent")
+"""What can be said of an exposure: it helped, it was a mistake, nothing should have been shown."""
+
 SUPERSEDE_MAX = 50
 """Most learnings that one learning may replace at once."""
 

@@ -45,6 +45,7 @@ def insert_text(row: type[SQLModel]) -> str:
 
 INSERTS = {tables.name_of(row): insert_text(row) for row in tables.PROJECTION_ROWS}
 INSERTS["learning_fts"] = "INSERT INTO learning_fts (rowid, title, problem, solution, tags) VALUES (?, ?, ?, ?, ?)"
+INSERTS["alias_fts"] = "INSERT INTO alias_fts (rowid, words) VALUES (?, ?)"
 
 
 def create(connection: sqlite3.Connection) -> None:
@@ -53,7 +54,7 @@ def create(connection: sqlite3.Connection) -> None:
         connection.execute(statement)
     for statement in (*tables.PROJECTION_TRIGGERS, tables.FTS, tables.FTS_WORDS, tables.FTS_PLACES):
         connection.execute(statement)
-    for statement in (*tables.WORD_COUNTS, *tables.VIEWS):
+    for statement in (tables.ALIAS_FTS, tables.ALIAS_PLACES, *tables.WORD_COUNTS, *tables.VIEWS):
         connection.execute(statement)
     connection.execute(INSERTS["projection"], (1, fold.PROJECTION_VERSION, 0))
 
@@ -67,6 +68,7 @@ def create_temporary(connection: sqlite3.Connection) -> None:
         else:
             connection.execute(statement.replace("CREATE TABLE ", "CREATE TABLE temp.", 1))
     connection.execute(tables.FTS.replace("learning_fts", "temp.learning_fts", 1))
+    connection.execute(tables.ALIAS_FTS.replace("alias_fts", "temp.alias_fts", 1))
     connection.execute(INSERTS["projection"], (1, fold.PROJECTION_VERSION, 0))
 
 
@@ -137,6 +139,8 @@ class Projector:
             ids = ids[1:] if one.kind in fold.REPLACING else ()
         elif one.kind == "source.added":
             self._source(event, one)
+        elif one.kind == "aliases.derived" and event.body is not None:
+            self._rows["alias_fts"].append((event.seq, query.indexed(" ".join(json.loads(event.body)["words"]))))
         if ids:
             self._flush()
             for name in dict.fromkeys(ids):
@@ -228,6 +232,9 @@ class Projector:
         if name.startswith("setting:"):
             self._refold_setting(name, acts, at)
             return
+        if name.startswith("exposure:"):
+            self._refold_judgements(name, acts, at)
+            return
         flags = fold.fold(name, acts)
         period = _period(flags)
         open_period = self._connection.execute(sql_log.OPEN_STATE, (name,)).fetchone()
@@ -236,6 +243,7 @@ class Projector:
             self._connection.execute(INSERTS["learning_state"], (name, at, None, *period))
         self._refold_links(name, flags, at)
         self._refold_sources(name, flags, at)
+        self._refold_aliases(name, flags, at)
 
     def _refold_links(self, name: str, flags: Flags, at: int) -> None:
         wanted = set(flags.replaced_by)
@@ -252,6 +260,36 @@ class Projector:
         for source in sorted(flags.sources - found):
             self._connection.execute(sql_log.REOPEN_SOURCE, {"source": source, "at": at})
 
+    def _refold_aliases(self, name: str, flags: Flags, at: int) -> None:
+        found = self._connection.execute(sql_log.OPEN_ALIASES, (name,)).fetchone()
+        if (found[0] if found is not None else 0) == flags.aliases:
+            return
+        self._close("alias", "learning_id = ?", at, (name,))
+        if flags.aliases:
+            body = self._body(flags.aliases)
+            words = json.dumps(body["words"], ensure_ascii=False, separators=(",", ":")) if body is not None else None
+            self._connection.execute(INSERTS["alias"], (name, at, None, flags.aliases, words))
+
+    def _refold_judgements(self, name: str, acts: list[Act], at: int) -> None:
+        exposure = name.partition(":")[2]
+        wanted = set(fold.judgements(acts).items())
+        found = {tuple(row) for row in self._connection.execute(sql_log.OPEN_JUDGEMENTS, (exposure,)).fetchall()}
+        verdicts = {one.seq: one.data.get("verdict") for one in acts}
+        for learning, seq in sorted(found - wanted):
+            key = (exposure, learning, seq)
+            self._close("judgement", "exposure = ? AND learning_id = ? AND event_seq = ?", at, key)
+        for learning, seq in sorted(wanted - found):
+            body = self._body(seq) or {}
+            words = json.dumps(body["keywords"], ensure_ascii=False, separators=(",", ":")) if body else None
+            row = (exposure, learning, at, None, seq, verdicts[seq], body.get("project"), words)
+            self._connection.execute(INSERTS["judgement"], row)
+
+    def _body(self, seq: int) -> dict[str, Any] | None:
+        """Return the payload of an event, None once it is erased."""
+        row = self._connection.execute(sql_log.PAYLOAD_BODY, (seq,)).fetchone()
+        body: dict[str, Any] | None = json.loads(row[0]) if row[0] is not None else None
+        return body
+
     def _refold_setting(self, name: str, acts: list[Act], at: int) -> None:
         seq = fold.setting_seq(acts)
         data = next(one.data for one in acts if one.kind == "setting.changed")
@@ -261,8 +299,7 @@ class Projector:
             return
         self._close("setting", "name = ? AND scope = ? AND machine = ?", at, key)
         if seq is not None:
-            row = self._connection.execute(sql_log.PAYLOAD_BODY, (seq,)).fetchone()
-            value = json.loads(row[0]).get("value") if row[0] is not None else None
+            value = (self._body(seq) or {}).get("value")
             self._connection.execute(INSERTS["setting"], (*key, at, None, seq, value))
 
     def _close(self, table: str, where: str, at: int, key: tuple[Any, ...]) -> None:

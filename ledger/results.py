@@ -50,6 +50,17 @@ class Changed(NamedTuple):
     remarks: list[str]
 
 
+class Judged(NamedTuple):
+    """Answer of `wrong`: the verdict on an exposure or on one learning of it, and what replaced that learning."""
+
+    exposure: str
+    seq: int
+    verdict: str
+    learning: str | None
+    superseded_by: str | None
+    remarks: list[str]
+
+
 class Undone(NamedTuple):
     """Answer of `undo`: the events it took back, those it brought back, and the streams it touched."""
 

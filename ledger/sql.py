@@ -44,6 +44,23 @@ WORD_MATCHES = """SELECT rowid, -bm25(learning_fts, 2.0, 1.0, 1.5, 1.0)
 FROM learning_fts WHERE learning_fts MATCH :match"""
 """Learnings that hold a term; weights of title, problem, solution, tags."""
 
+ALIAS_MATCHES = f"""SELECT l.seq, -bm25(alias_fts)
+FROM alias_fts JOIN alias AS a ON a.event_seq = alias_fts.rowid AND {_HOLDS.format("a")}
+JOIN learning AS l ON l.id = a.learning_id WHERE alias_fts MATCH :match"""
+"""Learnings that are found by a term because somebody named it for them (`aliases.derived`), as of `:at`."""
+
+HAS_ALIASES = "SELECT 1 FROM alias LIMIT 1"
+
+PINNED = f"""SELECT l.seq, l.id FROM learning AS l
+JOIN learning_state AS s ON s.learning_id = l.id AND {_HOLDS.format("s")}
+WHERE s.state = 'current' AND s.pinned = 1 AND l.erased_by IS NULL AND {_FITS}
+ORDER BY l.seq DESC LIMIT :many"""
+"""What a person pinned, newest first."""
+
+JUDGEMENTS = """SELECT exposure, learning_id, verdict, project, keywords, event_seq FROM judgement
+WHERE to_seq IS NULL ORDER BY event_seq, learning_id"""
+"""The verdicts that hold, in the order they were given."""
+
 WORD_NEWEST = """SELECT rowid FROM learning_fts
 WHERE learning_fts MATCH :match AND rowid < :before ORDER BY rowid DESC LIMIT :many"""
 INDEXED_ROWS = "SELECT count(*) FROM learning_fts_docsize"

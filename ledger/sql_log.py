@@ -39,6 +39,8 @@ OPEN_LINKS = "SELECT new_id, event_seq FROM link WHERE old_id = ? AND to_seq IS 
 OPEN_SOURCES = "SELECT source_id FROM source WHERE learning_id = ? AND to_seq IS NULL ORDER BY source_id"
 OPEN_SETTING = """SELECT event_seq FROM setting
 WHERE name = ? AND scope = ? AND machine = ? AND to_seq IS NULL"""
+OPEN_ALIASES = "SELECT event_seq FROM alias WHERE learning_id = ? AND to_seq IS NULL"
+OPEN_JUDGEMENTS = "SELECT learning_id, event_seq FROM judgement WHERE exposure = ? AND to_seq IS NULL"
 PAYLOAD_BODY = "SELECT body FROM payload WHERE seq = ?"
 REOPEN_SOURCE = """INSERT INTO source (source_id, from_seq, to_seq, learning_id, event_seq, kind, locator, locator_key,
                     path, line)
@@ -52,6 +54,9 @@ EMPTY = (
     """UPDATE source SET kind = NULL, locator = NULL, locator_key = NULL, path = NULL, line = NULL
        WHERE event_seq = :seq""",
     "UPDATE setting SET value = NULL WHERE event_seq = :seq",
+    "UPDATE alias SET words = NULL WHERE event_seq = :seq",
+    "DELETE FROM alias_fts WHERE rowid = :seq",
+    "UPDATE judgement SET project = NULL, keywords = NULL WHERE event_seq = :seq",
 )
 """What an erasure does to the projections of event `:seq`."""
 
@@ -66,7 +71,8 @@ COUNTED = "SELECT learnings FROM word_total"
 INDEXED_ROWS = "SELECT count(*) FROM learning_fts_docsize"
 ERASE = "UPDATE payload SET body = NULL, salt = NULL, erased_by = :by WHERE seq = :seq AND body IS NOT NULL"
 SCHEMA_TEXT = """SELECT name, sql FROM main.sqlite_schema
-WHERE sql IS NOT NULL AND name NOT LIKE 'learning\\_fts\\_%' ESCAPE '\\' ORDER BY name"""
+WHERE sql IS NOT NULL AND name NOT LIKE 'learning\\_fts\\_%' ESCAPE '\\'
+  AND name NOT LIKE 'alias\\_fts\\_%' ESCAPE '\\' ORDER BY name"""
 STORED_TABLES = "SELECT name FROM main.sqlite_schema WHERE type = 'table' AND rootpage > 0 ORDER BY name"
 FOREIGN_TRIGGERS = "SELECT name, tbl_name FROM main.sqlite_schema WHERE type = 'trigger' ORDER BY name"
 HAS_TABLES = "SELECT 1 FROM sqlite_schema LIMIT 1"
@@ -117,7 +123,10 @@ ALL_SOURCES = """SELECT source_id, locator_key, event_seq, to_seq FROM source
 WHERE learning_id = ? ORDER BY source_id, from_seq"""
 BLOCKED = """SELECT json_extract(data, '$.blocked') FROM event
 WHERE kind = 'payload.erased' AND json_array_length(data, '$.blocked') > 0 ORDER BY seq"""
-CHECK_INDEX = "INSERT INTO learning_fts (learning_fts) VALUES ('integrity-check')"
+CHECK_INDEXES = (
+    "INSERT INTO learning_fts (learning_fts) VALUES ('integrity-check')",
+    "INSERT INTO alias_fts (alias_fts) VALUES ('integrity-check')",
+)
 
 # -- PostgreSQL ----------
 

@@ -409,7 +409,8 @@ class SqliteStore(Log):
             self._transaction(write=True) as connection,
         ):
             try:
-                _raw(connection).execute(sql_log.CHECK_INDEX)
+                for statement in sql_log.CHECK_INDEXES:
+                    _raw(connection).execute(statement)
             except self._sqlite.DatabaseError as error:
                 if not str(getattr(error, "sqlite_errorname", "")).startswith("SQLITE_CORRUPT"):
                     raise

@@ -21,7 +21,7 @@ from sqlalchemy import (
 )
 from sqlmodel import Field, SQLModel
 
-from ledger.model import ACTOR_KINDS, CATEGORIES, CHANNELS, CONFIDENCES, STATES
+from ledger.model import ACTOR_KINDS, CATEGORIES, CHANNELS, CONFIDENCES, STATES, VERDICTS
 
 BIG = BigInteger().with_variant(Integer, "sqlite")
 STRICT = {"sqlite_strict": True}
@@ -252,6 +252,41 @@ class SettingRow(SQLModel, table=True):
     value: str | None = Field(default=None, sa_type=Text)
 
 
+class AliasRow(SQLModel, table=True):
+    """One period in which a learning was found by the words of the event `event_seq` too; a JSON list."""
+
+    __tablename__ = "alias"
+    __table_args__ = (
+        CheckConstraint("to_seq IS NULL OR to_seq > from_seq", name="alias_period"),
+        Index("alias_event", "event_seq"),
+        STRICT,
+    )
+    learning_id: str = Field(sa_column=Column(Text, primary_key=True))
+    from_seq: int = Field(sa_column=Column(BIG, primary_key=True, autoincrement=False))
+    to_seq: int | None = Field(default=None, sa_type=BIG)
+    event_seq: int = Field(sa_type=BIG)
+    words: str | None = Field(default=None, sa_type=Text)
+
+
+class JudgementRow(SQLModel, table=True):
+    """One period in which a verdict on an exposure held; `learning_id` is '' for the whole of it."""
+
+    __tablename__ = "judgement"
+    __table_args__ = (
+        CheckConstraint(one_of("verdict", VERDICTS), name="judgement_verdict"),
+        CheckConstraint("to_seq IS NULL OR to_seq > from_seq", name="judgement_period"),
+        STRICT,
+    )
+    exposure: str = Field(sa_column=Column(Text, primary_key=True))
+    learning_id: str = Field(sa_column=Column(Text, primary_key=True))
+    from_seq: int = Field(sa_column=Column(BIG, primary_key=True, autoincrement=False))
+    to_seq: int | None = Field(default=None, sa_type=BIG)
+    event_seq: int = Field(sa_type=BIG)
+    verdict: str = Field(sa_type=Text)
+    project: str | None = Field(default=None, sa_type=Text)
+    keywords: str | None = Field(default=None, sa_type=Text)
+
+
 class UndoRow(SQLModel, table=True):
     """One period in which the event `target_seq` was undone by the event `undo_seq`."""
 
@@ -297,6 +332,8 @@ PROJECTION_ROWS: tuple[type[SQLModel], ...] = (
     TouchRow,
     SourceRow,
     SettingRow,
+    AliasRow,
+    JudgementRow,
     UndoRow,
     ProjectionRow,
 )
@@ -373,6 +410,14 @@ FTS = (
 """The words index: an ordinary FTS5 table that holds its own indexed form, rowid = creating seq.
 Rows come with the learning and go only by erasure; state is a join."""
 
+ALIAS_FTS = (
+    "CREATE VIRTUAL TABLE alias_fts USING fts5(words, tokenize = 'porter unicode61 remove_diacritics 2')"
+)
+"""The words that find a learning besides its own, rowid = seq of the event that brought them. A table of its own,
+because a set of words comes, goes and comes back (undo) and the learning's row never changes; `alias` says which hold."""
+
+ALIAS_PLACES = "CREATE VIRTUAL TABLE alias_places USING fts5vocab('alias_fts', 'instance')"
+
 FTS_WORDS = "CREATE VIRTUAL TABLE learning_words USING fts5vocab('learning_fts', 'row')"
 FTS_PLACES = "CREATE VIRTUAL TABLE learning_places USING fts5vocab('learning_fts', 'instance')"
 """The index's vocabulary: `row` for frequencies, `instance` to compare a rebuilt index with the live one."""
@@ -436,6 +481,17 @@ WHERE e.kind = 'batch.started' GROUP BY e.seq""",
     """CREATE VIEW sources AS
 SELECT s.learning_id, l.title, s.kind, s.locator, s.path, s.line, s.from_seq, s.to_seq, s.to_seq IS NULL AS stands
 FROM source AS s LEFT JOIN learning AS l ON l.id = s.learning_id""",
+    """CREATE VIEW aliases AS
+SELECT a.learning_id, l.title, l.project, a.words, a.event_seq, e.recorded_at, e.actor_kind, a.from_seq, a.to_seq,
+       a.to_seq IS NULL AS holds
+FROM alias AS a JOIN event AS e ON e.seq = a.event_seq LEFT JOIN learning AS l ON l.id = a.learning_id""",
+    """CREATE VIEW judgements AS
+SELECT j.exposure, j.learning_id, l.title, j.verdict, j.project, j.keywords,
+       json_extract(CAST(p.body AS TEXT), '$.shown') AS shown,
+       json_extract(CAST(p.body AS TEXT), '$.reason') AS reason, j.event_seq, e.recorded_at, e.actor_kind, e.channel,
+       j.from_seq, j.to_seq, j.to_seq IS NULL AS holds
+FROM judgement AS j JOIN event AS e ON e.seq = j.event_seq JOIN payload AS p ON p.seq = j.event_seq
+LEFT JOIN learning AS l ON l.id = j.learning_id""",
     """CREATE VIEW settings AS
 SELECT s.name, s.scope, s.machine, s.value, s.from_seq AS since_seq, e.recorded_at AS since
 FROM setting AS s JOIN event AS e ON e.seq = s.event_seq WHERE s.to_seq IS NULL AND s.value IS NOT NULL""",
@@ -450,7 +506,9 @@ VIEW_NAMES = tuple(view.split()[2] for view in VIEWS)
 PROJECTION_NAMES = (
     "learning_words",
     "learning_places",
+    "alias_places",
     "learning_fts",
+    "alias_fts",
     "word_count",
     "word_total",
     *(name_of(row) for row in PROJECTION_ROWS),

@@ -16,6 +16,7 @@ def dump(connection: sqlite3.Connection) -> dict[str, list[tuple[Any, ...]]]:
         found[table] = sorted(connection.execute(f"SELECT {columns} FROM {table}").fetchall(), key=repr)
     words = "SELECT term, doc, col, offset FROM learning_places ORDER BY term, doc, col, offset"
     found["words"] = connection.execute(words).fetchall()
+    found["aliases"] = connection.execute(words.replace("learning_places", "alias_places")).fetchall()
     return found
 
 
@@ -25,6 +26,8 @@ def now(connection: sqlite3.Connection) -> dict[str, list[tuple[Any, ...]]]:
         "states": "SELECT learning_id, state, pinned, reviewed FROM learning_state WHERE to_seq IS NULL",
         "links": "SELECT old_id, new_id, event_seq FROM link WHERE to_seq IS NULL",
         "sources": "SELECT source_id, learning_id, locator FROM source WHERE to_seq IS NULL",
+        "aliases": "SELECT learning_id, event_seq, words FROM alias WHERE to_seq IS NULL",
+        "judgements": "SELECT exposure, learning_id, event_seq FROM judgement WHERE to_seq IS NULL",
         "settings": "SELECT name, scope, machine, value FROM setting WHERE to_seq IS NULL",
     }
     return {name: sorted(connection.execute(statement).fetchall()) for name, statement in statements.items()}

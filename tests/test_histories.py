@@ -20,7 +20,7 @@ from hypothesis import strategies as st
 from ledger import fold, project, sql_log
 from ledger.errors import LedgerError
 from ledger.ledger import Ledger
-from ledger.model import Draft, Event, NewEvent, learning_id, new_event_id
+from ledger.model import VERDICTS, Draft, Event, NewEvent, learning_id, new_event_id
 from ledger.store import Moment
 from ledger.store_sqlite import create_log
 from ledger.view import View, content, source_id
@@ -108,6 +108,17 @@ class World:
                 "SELECT pinned FROM learning_state WHERE learning_id = ? AND to_seq IS NULL", (name,)
             ).fetchone()[0]
             (self.ledger.unpin if pinned else self.ledger.pin)(name)
+
+    def do_alias(self, draw: Draw) -> None:
+        for name in self.some(draw):
+            self.ledger.alias(name, [f"word {draw(5)}" for _ in range(draw(3))])
+
+    def do_judge(self, draw: Draw) -> None:
+        one = self.some(draw) if draw(2) else []
+        verdict = VERDICTS[draw(3)]
+        self.ledger.judge(
+            f"exp_{draw(3)}", verdict, learning=one[0] if one else None, keywords=[f"word{draw(4)}"], project="demo"
+        )
 
     def do_set(self, draw: Draw) -> None:
         value = json.dumps({f"old-{draw(3)}": "new"})
@@ -278,7 +289,7 @@ def test_the_alphabet_of_histories_holds_every_kind(tmp_path: Path) -> None:
     """A kind that no act of the histories can make would escape every property above."""
     world = World(tmp_path / "ledger.db")
     rng = random.Random(7)
-    for _ in range(400):
+    for _ in range(900):
         world.act(rng.choice(NAMES), rng.randrange)
 
     kinds = {row[0] for row in world.raw.execute("SELECT DISTINCT kind FROM event").fetchall()}

@@ -28,7 +28,7 @@ TRIGGERS = tuple(statement.split()[2] for statement in (*LOG_TRIGGERS, *PROJECTI
 
 @pytest.fixture(scope="module")
 def whole(tmp_path_factory: pytest.TempPathFactory) -> str:
-    """Return a ledger in which every table has rows: an import, a chain, undos, a setting, an erasure."""
+    """Return a ledger in which every table has rows: an import, a chain, undos, a setting, aliases, a verdict, an erasure."""
     path = str(tmp_path_factory.mktemp("whole") / "ledger.db")
     with Ledger.init(path) as ledger:
         sources = [Source("memory-note", f"/notes/{name}.md", f"/notes/{name}.md", 1) for name in "ab"]
@@ -42,6 +42,8 @@ def whole(tmp_path_factory: pytest.TempPathFactory) -> str:
         gone = ledger.record(Draft("what is taken back", "and comes again", "practice"))
         ledger.undo(ledger.retract(gone.id, "by mistake").seq)
         ledger.set("scan_paths", '["/notes"]')
+        ledger.alias(new.id, ["pgbouncer"])
+        ledger.judge("exp_a", "wrong", learning=new.id, keywords=["port"], project="demo")
         secret = ledger.record(Draft("what has to go", "goes", "practice"))
         data = {"targets": [secret.seq], "blocked": ["ab" * 32], "reason": "secret"}
         ledger.store.append(lambda _: [NewEvent("payload.erased", "ledger", data, {}, new_event_id())])
