@@ -101,7 +101,7 @@ def _projections(connection: sqlite3.Connection, dedup_key: bytes) -> list[Probl
     if version is None or version[0] != fold.PROJECTION_VERSION:
         return [Problem("projection", None, "the projections are of another version; the next write rebuilds them")]
     project.create_temporary(connection)
-    projector = project.Projector(connection, dedup_key)
+    projector = project.Projector(connection, dedup_key, vectors=False)
     after = 0
     while True:
         connection.execute("BEGIN")

@@ -9,7 +9,7 @@ import json
 import os
 import sqlite3
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ledger import answer, hits, query, rank, search, sql
 from ledger.answer import Answer, Conflict, HistoryEvent, Hit, Listing, Near, Row
@@ -29,6 +29,9 @@ from ledger.errors import (
 from ledger.fold import PROJECTION_VERSION
 from ledger.model import CATEGORIES, EVERYWHERE, PREFIX_CHARS, STATES, Head
 from ledger.search import Match, Scope
+
+if TYPE_CHECKING:
+    from ledger import evidence
 
 POOL_MIN = 30
 """Fewest candidates that are put in their final order, whatever the limit."""
@@ -105,6 +108,7 @@ class Reader:
         self._connection = connection
         self.stems = search.Stems()
         self.path = path
+        self._space: tuple[object, evidence.Space] | None = None
 
     def __enter__(self) -> "Reader":
         return self
@@ -202,6 +206,15 @@ class Reader:
 
     def _places(self, project: str | None) -> str | None:
         return None if project is None else json.dumps(self.projects(project))
+
+    def space(self, scope: Scope) -> "evidence.Space":
+        """Return the learnings of a scope, kept at hand until the ledger grows."""
+        from ledger import evidence
+
+        mark = (scope.projects, self.rows(sql.PROJECTION, {})[0])
+        if self._space is None or self._space[0] != mark:
+            self._space = (mark, evidence.space(self, scope))
+        return self._space[1]
 
     # -- questions -----------------------------------------------------------------------------------------------------
 

@@ -89,7 +89,7 @@ class Stems:
 def look_up(rows: Rows, stems: Stems, terms: tuple[str, ...]) -> Words:
     """Return what `terms` find, common ones left out where the ledger is large."""
     total = rows(sql.INDEXED_ROWS, {})[0][0]
-    counts = _counts(rows, stems, terms) if total >= rank.PLANNED_FROM else {}
+    counts = counted(rows, stems, terms) if total >= rank.PLANNED_FROM else {}
     chosen = rank.plan(terms, counts, total)
     by_term: dict[str, dict[int, float]] = {}
     for term in chosen.kept:
@@ -100,7 +100,7 @@ def look_up(rows: Rows, stems: Stems, terms: tuple[str, ...]) -> Words:
     return Words(by_term, counts, chosen, total)
 
 
-def _counts(rows: Rows, stems: Stems, terms: tuple[str, ...]) -> dict[str, int]:
+def counted(rows: Rows, stems: Stems, terms: tuple[str, ...]) -> dict[str, int]:
     """Return how many learnings hold each term when last counted; that of its rarest word for a name of several."""
     stemmed = stems.of(list(terms))
     words = json.dumps(sorted({stem for found in stemmed for stem in found}))
@@ -110,6 +110,15 @@ def _counts(rows: Rows, stems: Stems, terms: tuple[str, ...]) -> dict[str, int]:
         if found and all(stem in known for stem in found):
             counts[term] = min(known[stem] for stem in found)
     return counts
+
+
+def live_heads(rows: Rows, scope: Scope, names: list[str]) -> list[tuple[str, int, str]]:
+    """Return (superseded id, seq of a live head of its chain, id of the head) for every head that passes the filters."""
+    links = rows(sql.LINKS_ONWARD, {"ids": json.dumps(names), "at": scope.at})
+    ends = sorted({link[1] for link in links})
+    live = {name: seq for seq, name, fits in rows(sql.LIVE, {**scope._asdict(), "ids": json.dumps(ends)}) if fits}
+    heads = rank.heads_of([(link[0], link[1]) for link in links], live)
+    return [(name, live[head], head) for name in names for head in heads.get(name, ())]
 
 
 def matches(rows: Rows, words: Words, scope: Scope, wanted: int, superseded: bool) -> list[Match]:
@@ -173,15 +182,9 @@ class _Gathering:
 
     def _redirect(self, pointers: dict[str, int]) -> None:
         """Give the words of superseded learnings to the live heads of their chains."""
-        links = self._rows(sql.LINKS_ONWARD, {"ids": json.dumps(list(pointers)), "at": self._scope.at})
-        ends = sorted({link[1] for link in links})
-        binds = {**self._scope._asdict(), "ids": json.dumps(ends)}
-        live = {name: seq for seq, name, fits in self._rows(sql.LIVE, binds) if fits}
-        heads = rank.heads_of([(link[0], link[1]) for link in links], live)
-        for name, seq in pointers.items():
-            for head in heads.get(name, ()):
-                self._add(live[head], head, seq)
-                self._via.setdefault(live[head], []).append(name)
+        for name, live, head in live_heads(self._rows, self._scope, list(pointers)):
+            self._add(live, head, pointers[name])
+            self._via.setdefault(live, []).append(name)
 
     def _add(self, seq: int, name: str, found: int) -> None:
         """Credit the learning `seq` with the terms that the matched learning `found` holds."""

@@ -61,6 +61,23 @@ JUDGEMENTS = """SELECT exposure, learning_id, verdict, project, keywords, event_
 WHERE to_seq IS NULL ORDER BY event_seq, learning_id"""
 """The verdicts that hold, in the order they were given."""
 
+WORD_ROWS = "SELECT rowid FROM learning_fts WHERE learning_fts MATCH :match LIMIT :many"
+
+# -- meaning -----------------------------------------------------------------------------------------------------------
+
+VECTOR_VERSION = "SELECT version FROM vector_version"
+SCOPE_SEQS = """SELECT seq FROM learning
+WHERE :projects IS NULL OR project IN (SELECT value FROM json_each(:projects)) ORDER BY seq"""
+SIGNS = "SELECT seq, sign FROM vector WHERE project IN (SELECT value FROM json_each(:projects)) ORDER BY project, sign, seq"
+EVERY_SIGN = "SELECT seq, sign FROM vector ORDER BY project, sign, seq"
+"""Signs of the learnings of a scope, from an index alone."""
+
+VECTORS = """SELECT v.seq, v.problem, v.whole FROM json_each(:seqs) AS want CROSS JOIN vector AS v ON v.seq = want.value
+ORDER BY v.seq"""
+
+SHOWN_OF = "SELECT json_extract(CAST(body AS TEXT), '$.shown') FROM payload WHERE seq = :seq"
+"""What an exposure had shown, as the verdict of event `:seq` keeps it."""
+
 WORD_NEWEST = """SELECT rowid FROM learning_fts
 WHERE learning_fts MATCH :match AND rowid < :before ORDER BY rowid DESC LIMIT :many"""
 INDEXED_ROWS = "SELECT count(*) FROM learning_fts_docsize"

@@ -51,6 +51,7 @@ EMPTY = (
     """UPDATE learning SET title = NULL, problem = NULL, solution = NULL, project = NULL, tags = NULL,
        observed_at = NULL, content_key = NULL, erased_by = :by WHERE seq = :seq AND erased_by IS NULL""",
     "DELETE FROM learning_fts WHERE rowid = :seq",
+    "DELETE FROM vector WHERE seq = :seq",
     """UPDATE source SET kind = NULL, locator = NULL, locator_key = NULL, path = NULL, line = NULL
        WHERE event_seq = :seq""",
     "UPDATE setting SET value = NULL WHERE event_seq = :seq",
@@ -67,6 +68,12 @@ REFRESH_COUNTS = (
     """INSERT INTO word_total (one, learnings, seq)
        SELECT 1, (SELECT count(*) FROM learning_fts_docsize), (SELECT coalesce(max(seq), 0) FROM event)""",
 )
+VECTOR_VERSION = "INSERT OR REPLACE INTO vector_version (one, version) VALUES (1, ?)"
+VECTORS_OF = "SELECT version FROM vector_version"
+FORGET_VECTORS = "DELETE FROM vector"
+WITHOUT_VECTOR = """SELECT l.seq, l.project, l.title, l.problem, l.solution, l.tags FROM learning AS l
+WHERE l.problem IS NOT NULL AND l.seq NOT IN (SELECT v.seq FROM vector AS v) ORDER BY l.seq"""
+
 COUNTED = "SELECT learnings FROM word_total"
 INDEXED_ROWS = "SELECT count(*) FROM learning_fts_docsize"
 ERASE = "UPDATE payload SET body = NULL, salt = NULL, erased_by = :by WHERE seq = :seq AND body IS NOT NULL"

@@ -432,6 +432,18 @@ WORD_COUNTS = (
 """How many learnings hold each stemmed word: statistics for planning a query, refreshed in bulk, not a
 projection (a rebuilt ledger may hold other counts)."""
 
+VECTORS = (
+    (
+        "CREATE TABLE vector (seq INTEGER NOT NULL PRIMARY KEY, project TEXT NOT NULL, sign BLOB NOT NULL,"
+        " problem BLOB NOT NULL, whole BLOB NOT NULL) STRICT"
+    ),
+    "CREATE INDEX vector_scan ON vector (project, sign)",
+    "CREATE TABLE vector_version (one INTEGER NOT NULL PRIMARY KEY CHECK (one = 1), version TEXT NOT NULL) STRICT",
+)
+"""Where a learning lies by its meaning: the signs of its whole text, and int8 vectors of its problem and of its whole
+text (`meaning.py`). The index answers a scan of one project. Statistics like `word_count`, not a projection: they
+depend on the token table, and a ledger written without one holds none until it is written to again."""
+
 # -- views ----------
 
 VIEWS = (
@@ -511,6 +523,8 @@ PROJECTION_NAMES = (
     "alias_fts",
     "word_count",
     "word_total",
+    "vector",
+    "vector_version",
     *(name_of(row) for row in PROJECTION_ROWS),
 )
 """Every projection table, in an order in which they can be dropped."""

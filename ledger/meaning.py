@@ -1,0 +1,200 @@
+"""Turn a text into one vector, with a table of token vectors and nothing else.
+
+A text is the weighted sum of its tokens' vectors: no model runs. The table,
+`ledger_schema/tokens.sqlite`, is read by key; without it, or with one of
+another version, there are no vectors and search goes by words alone.
+
+A vector is held as one whole number with a lane of 32 bits for each dimension,
+so that adding a token is one addition of numbers (0.1 µs) and not 256.
+Lean path: stdlib only, patterns compiled on first use.
+"""
+
+import re
+import sqlite3
+from array import array
+from math import pi, sin, sqrt
+from operator import mul
+from typing import NamedTuple
+
+from ledger.model import schema_path
+
+VERSION = "1"
+"""Version of the token table that the numbers of the gate were fitted with."""
+
+DIMS = 256
+WORDS_MAX = 480
+"""Words of one text that are summed; as many of the heaviest tokens still fit in a lane."""
+
+TOKEN_CHARS = 20
+"""Longest piece of a word that the table is asked for."""
+
+KNOWN_MAX = 6_000
+"""Words kept at hand: about 1 KiB each."""
+
+_LANE = 4
+_ONES = int.from_bytes(b"\1\0\0\0" * DIMS, "little")
+_SIGNED = _ONES << 7
+_CENTRE = _ONES << 31
+_FLIP = bytes((value + 128) & 255 for value in range(256))
+_BIT = bytes(49 if value >= 128 else 48 for value in range(256))
+
+_CJK = "\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af"
+_SOURCES = {
+    "word": rf"[{_CJK}]|[^\W{_CJK}]+(?:[.+#/:-]+[^\W{_CJK}]+)*(?:\+\+|#)?",
+    "chunk": r"[\W_]+",
+    "part": r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[0-9]+|[^\W\d_a-zA-Z]+",
+}
+_patterns: dict[str, re.Pattern[str]] = {}
+
+
+class Vector(NamedTuple):
+    """A text's direction: its signs as one number, its values as int8, and their length."""
+
+    sign: int
+    values: "array[int]"
+    length: float
+
+
+class TokenTable:
+    """The token table, opened read-only; words that were summed are kept at hand."""
+
+    def __init__(self, path: str) -> None:
+        quoted = path.replace("%", "%25").replace("?", "%3f").replace("#", "%23")
+        uri = f"file:{quoted}?mode=ro&immutable=1"
+        self._connection = sqlite3.connect(uri, uri=True, isolation_level=None, check_same_thread=False)
+        self._words: dict[str, int] = {}
+        self._tokens: dict[str, int | None] = {}
+        self.version = str(dict(self._connection.execute("SELECT key, value FROM meta")).get("version", ""))
+
+    def close(self) -> None:
+        """Close the file."""
+        self._connection.close()
+
+    def vector(self, text: str) -> Vector | None:
+        """Return the direction of a text; None when the table knows nothing of it. About 40 µs for 30 words."""
+        total = 0
+        words = self._words
+        for word in words_of(text):
+            found = words.get(word)
+            total += self._sum(word) if found is None else found
+        return _direction(total) if total else None
+
+    def _sum(self, word: str) -> int:
+        """Return the sum of the tokens of one word: itself if it has a row, else its parts, else their pieces."""
+        total = 0
+        for chunk in [word] if self._token(word.lower()) is not None else _pattern("chunk").split(word):
+            whole = self._token(chunk.lower()) if chunk else 0
+            if whole is not None:
+                total += whole
+                continue
+            for part in _pattern("part").findall(chunk):
+                total += self._part(part.lower())
+        if len(self._words) >= KNOWN_MAX:
+            self._words.clear()
+            self._tokens.clear()
+        self._words[word] = total
+        return total
+
+    def _part(self, part: str) -> int:
+        """Return the sum of the longest pieces that cover `part`; what no piece fits is passed over."""
+        total, mark = 0, ""
+        whole = self._token(part)
+        if whole is not None:
+            return whole
+        while part:
+            sizes = range(min(len(part), TOKEN_CHARS), 0, -1)
+            marks = ", ".join("?" * len(sizes))
+            names = [mark + part[:size] for size in sizes]
+            row = self._connection.execute(
+                f"SELECT token, vec, weight FROM token WHERE token IN ({marks}) ORDER BY length(token) DESC LIMIT 1", names
+            ).fetchone()
+            if row is not None:
+                total += _lanes(row[1]) * row[2]
+            part = part[max(len(row[0]) - len(mark), 1) if row is not None else 1 :]
+            mark = "##"
+        return total
+
+    def _token(self, token: str) -> int | None:
+        """Return a token's weighted vector as lanes, None when it has no row."""
+        if token in self._tokens:
+            return self._tokens[token]
+        row = self._connection.execute("SELECT vec, weight FROM token WHERE token = ?", (token,)).fetchone()
+        found = self._tokens[token] = _lanes(row[0]) * row[1] if row is not None else None
+        return found
+
+
+def open_table() -> TokenTable | None:
+    """Return the token table that ships with the package; None when it is missing, broken or of another version."""
+    try:
+        table = TokenTable(schema_path("tokens.sqlite"))
+    except (FileNotFoundError, sqlite3.Error):
+        return None
+    if table.version != VERSION:
+        table.close()
+        return None
+    return table
+
+
+_shared: list[TokenTable | None] = []
+
+
+def shared() -> TokenTable | None:
+    """Return the one table of this process, opened when first asked for."""
+    if not _shared:
+        _shared.append(open_table())
+    return _shared[0]
+
+
+def words_of(text: str) -> list[str]:
+    """Return the first words of a text, without accents; a Chinese, Japanese or Korean character is a word."""
+    if not text.isascii():
+        import unicodedata
+
+        plain = "".join(char for char in unicodedata.normalize("NFKD", text) if not unicodedata.combining(char))
+        text = unicodedata.normalize("NFC", plain)
+    return _pattern("word").findall(text)[:WORDS_MAX]
+
+
+def packed(vector: Vector) -> tuple[bytes, bytes]:
+    """Return signs and values as they are stored: 32 and 256 bytes."""
+    return vector.sign.to_bytes(DIMS // 8, "little"), vector.values.tobytes()
+
+
+def unpacked(values: bytes) -> Vector:
+    """Return a stored vector without its signs, which rescoring does not need."""
+    numbers = array("b", values)
+    return Vector(0, numbers, sqrt(sum(map(mul, numbers, numbers))) or 1.0)
+
+
+def cosine(one: Vector, other: Vector) -> float:
+    """Return how alike two directions are, -1 to 1; 8 µs."""
+    return sum(map(mul, one.values, other.values)) / (one.length * other.length)
+
+
+def from_distance(bits: float) -> float:
+    """Return the cosine that two vectors with so many different signs have on average."""
+    return sin(pi * (0.5 - bits / DIMS))
+
+
+def _lanes(values: bytes) -> int:
+    """Return int8 values as a sum of lanes."""
+    spread = bytearray(DIMS * _LANE)
+    spread[::_LANE] = values.translate(_FLIP)
+    return int.from_bytes(spread, "little") - _SIGNED
+
+
+def _direction(total: int) -> Vector:
+    """Return the direction of a sum of lanes, scaled to fill int8."""
+    raw = (total + _CENTRE).to_bytes(DIMS * _LANE, "little")
+    sums = [value - 2_147_483_648 for value in array("I", raw)]
+    scale = 127 / (max(max(sums), -min(sums)) or 1)
+    values = array("b", [round(value * scale) for value in sums])
+    sign = int(raw[_LANE - 1 :: _LANE].translate(_BIT)[::-1], 2)
+    return Vector(sign, values, sqrt(sum(map(mul, values, values))) or 1.0)
+
+
+def _pattern(name: str) -> re.Pattern[str]:
+    found = _patterns.get(name)
+    if found is None:
+        found = _patterns[name] = re.compile(_SOURCES[name])
+    return found

@@ -1,0 +1,258 @@
+"""Read a prompt: what wrote it, what is only pasted into it, and the clauses that ask for something.
+
+People type long text with logs, diffs, mails and code in it. A prompt is cut into
+clauses; pasted lines are left out, the lines of them that name an error stay. A
+clause says by its form whether it asks, points at something on the screen, or
+wants a text turned into another. Form decides, in several languages; how long
+a prompt is never does.
+Pure functions, total: any text may be a prompt.
+Lean path: stdlib only, patterns compiled on first use.
+"""
+
+import re
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from ledger import query
+
+PROMPT_CHARS = 12_000
+"""Characters of a prompt that are read; what is longer was pasted."""
+
+CLAUSES_MAX = 24
+"""Clauses that are looked for; the longest answerable prompt of the development set has 21."""
+
+ERRORS_MAX = 4
+"""Lines of pasted logs that name an error and are kept."""
+
+CLAUSE_CHARS = 400
+SENTENCE_CHARS = 110
+"""Longer sentences are cut at commas, into parts of at least `PART_CHARS`."""
+
+PART_CHARS = 45
+
+_W = r"(?<![^\W_])"
+_E = r"(?![^\W_])"
+
+_SOURCES = {
+    "machine": (
+        r"\A\s*(?:<[a-z][\w-]*>|\[(?:bot|ci|automated)\]|[{\[]\s*\"[\w-]+\"\s*:)"
+        r"|\A(?:[A-Z][\w-]{1,20}: [^\n]*\n){3,}"
+        r"|\b(?:this (?:is an|message|mail|notification|reminder)\b[^.\n]{0,40}\b(?:automat\w+|generated)"
+        r"|automatically (?:generated|created|sent)|do not (?:answer|reply)|created by a machine"
+        r"|no action is (?:needed|required)|nobody reads answers)\b"
+        r"|automatisch (?:erzeugt|erstellt|generiert|versandt)|nicht auf diese (?:mail|nachricht) antworten"
+        r"|généré automatiquement|ne pas répondre|generado automáticamente|no respond[ae]|gerad[oa] automaticamente"
+        r"|не отвечайте на это|автоматическ\w+ (?:сообщение|уведомление)|自动(?:发送|生成)|请勿回复|自動(?:送信|生成)|返信しないで"
+        r"|자동(?:으로)? (?:발송|생성)|회신하지 마"
+    ),
+    "fence": r"```.*?(?:```|\Z)|~~~.*?(?:~~~|\Z)",
+    "url": r"\b[a-z][a-z0-9+.-]{1,10}://[^\s<>\"')\]]+",
+    "stamp": (
+        r"\s*[\[(]?(?:\d{4}[-/]\d\d[-/]\d\d[T ]|\d\d/\d\d/\d\d \d\d:|\d\d:\d\d:\d\d|\d{5,}\.\d+|[A-Z][a-z]{2} [ \d]?\d \d\d:)"
+    ),
+    "paste": (
+        r"\s*(?:at [\w$.<>/]+[ (]|File \"|\.\.\. \d+ more|diff --git |index [0-9a-f]{6,}|@@ |\+\+\+ |--- |[|+>$%#]\s|[-+]\s{2,}"
+        r"|[=_\-*]{5,}|\d+ \| |\|\s|-->|[\w./~-]+\.\w{1,5}:\d+|[0-9a-f]{7,40} \w|[\w-]+@[\w-]+[:~]|\w+=\S+$|\"use |import |from \w+ import )"
+        r"|.*(?:[;{}]|=>|\),?)\s*$|.*\S(?: {3,}|\t)\S.*(?: {2,}|\t)\S|(?:[^;\n]*;){3,}|(?:[^,\n ]*,){4,}"
+    ),
+    "error": (
+        r"(?i:\b\w*(?:error|exception|fatal|panic(?:ked)?|denied|refused|timed? ?out|cannot|can't|could not|failed|undefined"
+        r"|not found|deadlock|invalid|violat\w+|mismatch|expected)\b)"
+    ),
+    "item": r"\s*(?:[-*•]|\(?\w{1,2}[.)]|#\d+|\d\d:\d\d)\s+",
+    "end": r"(?<=[.!?;])[\"')\]]*\s+|(?<=[\u3002\uff01\uff1f\uff1b])|\s[–—-]\s|\n+",
+    "comma": r"(?<=,)\s+|(?<=[\uff0c\u3001])",
+    "asks": (
+        r"[?\uff1f]"
+        rf"|{_W}(?:how|what|which|where|when|who|whom|why|should|may|can|could|must|do|does|is|are|any)\s+(?:i|we|it|there|is|are|"
+        rf"do|does|the|to|a|an|our|us|my|one|you|somebody|objection\w*)?{_E}"
+        rf"|{_W}(?:wie|was|welche\w*|wo|wann|wer|warum|darf|muss|soll|kann|comment|quel\w*|où|pourquoi|quand|qui|cómo|qué|cuál"
+        rf"|dónde|cuándo|como|qual|onde|quando|porque|как|где|что|какой|какую|почему|когда|кто|можно){_E}"
+        r"|怎么|如何|吗|哪|什么|多少|是否|ですか|ますか|なぜ|どう|どこ|どの|나요|까요|가요|습니까|어떻게|어떤|어디|언제|왜|했지"
+    ),
+    "wants": (
+        rf"{_W}(?:(?:can|may|should|must|shall|could|do|did) (?:i|we)|how (?:do|should|can|to)|where (?:do|should|can|to)|which|when (?:do|should|can)"
+        rf"|is it|am i|are we|what (?:may|should|do|can|must) (?:i|we)"
+        rf"|(?:darf|muss|soll|kann|wo|wie) (?:ich|wir|man)|(?:puedo|debo|podemos|debemos|posso|devo|podemos|puis-je|dois-je|peut-on|on peut|doit-on|можно|нужно)){_E}"
+        r"|해도 되|해야 하|할까요|될까요|어디|てもいい|べき|ましょうか|可以吗|能不能|要不要|应该"
+    ),
+    "points": (
+        rf"{_W}(?:this|that|these|those|the (?:other|same|first|second|third|last|left|right|block|above|following)|below|above"
+        rf"|dies\w*|jene\w*|hier|ci-dessous|celui|cette|ceux|esto|esta|este|eso|isto|isso|essa|это|эт[оуаи]\w*|так){_E}"
+        r"|这(?:段|个|里|行)|那(?:个|段)|この|その|ここ|これ|이 (?:함수|문구|코드|파일|줄|변수|부분)|아래"
+    ),
+    "turns": (
+        rf"{_W}(?:translat\w+|summari[sz]e\w*|rephras\w+|reword\w*|rewrit\w+|proofread\w*|convert\w*|reformat\w*|turn (?:this|the|these|it|them)"
+        rf"|sound (?:less|more|like)|shorten|rename|draw|explain|extract|sort|group|split|draft|changelog|docstring"
+        rf"|make (?:a|me|this|these|it)|write (?:me )?(?:a|an|the)|list (?:who|all|the|them)|what(?:'s| is| does| do)? (?:the )?(?:type|mean|third|first|this|that)"
+        rf"|übersetz\w*|umformulier\w*|fass\w*|tradui\w+|résum\w+|reformul\w+|traduc\w+|resum\w+|tradu[zç]\w*|перевед\w+|перепиш\w+|сократи\w*){_E}"
+        r"|翻译|总结|改写|翻訳|要約|直して|번역|요약|주석"
+    ),
+    "leaves": (
+        rf"\A\W*(?:ok(?:ay)?[ ,]+)?(?:leave (?:that|it)|other topic|unrelated|different (?:thing|topic|question)|new topic|before that|never ?mind|park (?:this|that)"
+        rf"|put (?:that|it) on ice|forget (?:that|it|the)|by the way|anderes thema|autre (?:sujet|chose)|otra cosa|outra coisa|другое|другая тема|换个话题|別件|다른){_E}"
+    ),
+    "refers": (
+        rf"{_W}(?:it|its|there|them|they|that|this|one|he|she|those|these|myself|so|then|also|too"
+        rf"|es|dort|damit|dafür|das|le|la|les|y|en|ça|eso|allí|lo|isso|lá|ele|это|его|туда|там){_E}|那|它|それ|そこ|그거|그걸|거기"
+    ),
+    "agrees": (
+        r"\A\W*(?:(?:yes|yep|yeah|yup|sure|ok(?:ay)?|fine|great|perfect|thanks?|thank you|good|nice|cool|right|correct|exactly|no|nope|nah|hm+|go(?: ahead)?|continue"
+        r"|proceed|done|stop|wait|again|next|looks good|lgtm|ja|jo|genau|nein|gut|danke|weiter|nei|nej|takk|tack|oui|non|merci|d'accord|parfait|sí|si|vale|gracias|perfecto|sim|não|obrigad[oa]"
+        r"|pode|да|нет|хорошо|спасибо|давай|ладно)(?![^\W_])|好|对|行|是的|可以|不|谢谢|はい|いいえ|うん|了解|ありがとう|お願い|네|예|아니|좋아|응|감사|그래)"
+    ),
+}
+_patterns: dict[str, re.Pattern[str]] = {}
+
+_CHAT = frozenset(
+    """
+both commit commits continue diff done edit file files first second third last left one part push rest rerun run runs same
+ship step stop undo revert redo wait go merge option perfect agree convinced simpler better sounds reasonable put back
+forget just changed change next proceed meant mean again all six two three four five way before nope yep lgtm approve approved
+cool nice correct confirm accepted accept apply applied start begin hold pause cancel skip keep show write ask answer
+weiter genau leerzeile ende zeige mach fertig vent litt nei nej takk seguir muda nome давай так покажи да нет suite vas
+sigue adelante hazlo listo parfait vas-y ergens ja nein danke gut
+""".split()  # noqa: SIM905
+)
+"""Words of go-aheads and remarks: alone they name no subject."""
+
+
+class Clause(NamedTuple):
+    """One thing a prompt says, with what its form tells."""
+
+    text: str
+    terms: tuple[str, ...]
+    asks: bool
+    points: bool
+    turns: bool
+    pasted: bool
+
+
+class Prompt(NamedTuple):
+    """A prompt that was read. `silence` is 'trivial' or 'machine' where nothing is asked, None otherwise.
+
+    `wants` says that it asks what one may, should or has to do; `refers` that it
+    speaks of what was said before; `leaves` that it turns away from it.
+    """
+
+    clauses: tuple[Clause, ...]
+    silence: str | None
+    wants: bool
+    refers: bool
+    leaves: bool
+    turns: bool
+
+
+def read(text: str, category: str | None = None) -> Prompt:
+    """Return what a prompt says."""
+    text = text[:PROMPT_CHARS]
+    if _found("machine", text):
+        return Prompt((), "machine", False, False, False, False)
+    clauses = tuple(_clauses(text, category))
+    told = [clause for clause in clauses if _informative(clause)]
+    wants = any(_found("wants", clause.text.lower()) for clause in clauses)
+    silence = None if told or wants else "trivial"
+    if told and _found("agrees", text) and len(clauses) <= 3 and not any(clause.asks for clause in clauses):
+        silence = "trivial" if sum(len(clause.terms) for clause in told) <= 4 else None
+    head = clauses[0] if clauses else None
+    return Prompt(
+        clauses,
+        silence,
+        wants,
+        _found("refers", text.lower()),
+        _found("leaves", text.lower()),
+        head is not None and head.turns,
+    )
+
+
+def _clauses(text: str, category: str | None) -> Iterator[Clause]:
+    """Yield the clauses of a text: prose first, then what its pasted lines name."""
+    prose, errors = condensed(text)
+    made = 0
+    for pasted, source in ((False, prose), (True, "\n".join(errors))):
+        for part in _parts(source):
+            terms = query.build(part, category).terms
+            if not terms and not pasted and made:
+                continue
+            low = part.lower()
+            yield Clause(part, terms, _found("asks", low), _found("points", low), _found("turns", low), pasted)
+            made += 1
+            if made == CLAUSES_MAX:
+                return
+
+
+def condensed(text: str) -> tuple[str, list[str]]:
+    """Return a text without what was pasted into it, and the pasted lines that name an error."""
+    errors: list[str] = []
+    lines = text.splitlines()
+    if len(lines) > 1:
+        fenced = _pattern("fence").findall(text)
+        text = _pattern("fence").sub("\n", text)
+        kept = [line for line in text.splitlines() if not _pasted(line)]
+        pasted = [line for line in [*"\n".join(fenced).splitlines(), *text.splitlines()] if _pasted(line)]
+        errors = [_bare(line) for line in pasted if _found("error", line) and not line.lstrip().startswith(("at ", "+", "-"))]
+        text = "\n".join(kept) if any(line.strip() for line in kept) else lines[0]
+    return _pattern("url").sub(_named, text), list(dict.fromkeys(errors))[:ERRORS_MAX]
+
+
+def _pasted(line: str) -> bool:
+    """Return whether a line of several was not written by the one who asks: of a log, a trace, a diff, a table, code."""
+    if not line.strip() or _pattern("item").match(line):
+        return False
+    if _pattern("stamp").match(line) or _pattern("paste").match(line):
+        return not (line.startswith("> ") and line.count(" ") > 4)
+    letters = sum(char.isalpha() or char == " " for char in line)
+    return letters < 0.72 * len(line)
+
+
+def _bare(line: str) -> str:
+    """Return a line of a log without its time and the caller's place."""
+    return re.sub(r"^\W*[\d\W]*(?:UTC|Z)?\W*", "", line)[:CLAUSE_CHARS]
+
+
+def _named(url: re.Match[str]) -> str:
+    """Return what an address names: the last word of its path."""
+    return url.group().split("://", 1)[1].split("?")[0].rstrip("/").rsplit("/", 1)[-1]
+
+
+def _parts(text: str) -> Iterator[str]:
+    """Yield the clauses of a text, none of them blank; long sentences are cut at commas."""
+    for sentence in _split("end", text):
+        if len(sentence) <= SENTENCE_CHARS:
+            yield sentence
+            continue
+        held = ""
+        for part in _split("comma", sentence):
+            held = f"{held} {part}" if held else part
+            if len(held) >= PART_CHARS:
+                yield held[:CLAUSE_CHARS]
+                held = ""
+        if held:
+            yield held[:CLAUSE_CHARS]
+
+
+def _split(mark: str, text: str) -> Iterator[str]:
+    """Yield what lies between the marks, without what is blank."""
+    start = 0
+    for end in _pattern(mark).finditer(text):
+        if text[start : end.end()].strip():
+            yield text[start : end.end()].strip()
+        start = end.end()
+    if text[start:].strip():
+        yield text[start:].strip()
+
+
+def _informative(clause: Clause) -> bool:
+    return any(term not in _CHAT for term in clause.terms)
+
+
+def _found(name: str, text: str) -> bool:
+    return _pattern(name).search(text) is not None
+
+
+def _pattern(name: str) -> re.Pattern[str]:
+    found = _patterns.get(name)
+    if found is None:
+        flags = re.DOTALL if name == "fence" else re.IGNORECASE if name == "machine" else re.NOFLAG
+        found = _patterns[name] = re.compile(_SOURCES[name], flags)
+    return found
