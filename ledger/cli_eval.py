@@ -1,5 +1,6 @@
 """`learnings eval`: measure retrieval on labelled cases, and make cases of what people judged."""
 
+import json
 import tempfile
 from collections.abc import Iterator
 from typing import Any
@@ -7,9 +8,11 @@ from typing import Any
 from ledger import cli_text, evals
 from ledger.cli_call import Arg, Call, Result, command
 from ledger.cli_progress import bar
-from ledger.errors import BadArgument
-from ledger.eval_set import read
+from ledger.errors import BadArgument, NotFound
+from ledger.eval_label import judged
+from ledger.eval_set import LEARNINGS, QUERIES, read
 from ledger.model import plain
+from ledger.place import make_folder
 
 LABEL = "label"
 
@@ -69,4 +72,19 @@ def _cell(value: Any) -> str:
 
 
 def _label(call: Call, folder: str) -> Result:
-    raise NotImplementedError
+    """Write what people judged as a set that `learnings eval` reads."""
+    import os
+
+    from ledger.export import write
+
+    with call.reading() as reader:
+        learnings, cases = judged(reader)
+    if not cases:
+        raise NotFound("nothing has been judged yet; nothing was written", "see `learnings wrong`")
+    make_folder(os.path.join(folder, LEARNINGS))
+    lines = [[json.dumps(row, ensure_ascii=False) for row in rows] for rows in (learnings, cases)]
+    counts = [
+        write(os.path.join(folder, name), rows) for name, rows in zip((LEARNINGS, QUERIES), lines, strict=True)
+    ]
+    document = {"folder": folder, "rows": counts[0], "cases": counts[1]}
+    return Result(document, lambda: [f"wrote {counts[1]} cases and {counts[0]} learnings to {folder}"])

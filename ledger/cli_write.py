@@ -171,6 +171,19 @@ def release(call: Call) -> Result:
     return _change(call, "released", lambda ledger: ledger.release, call.given.reason)
 
 
+@command(
+    LEARNING,
+    Arg("words", "words or phrases a person would type; none takes away those there were", many="*"),
+    EVENT_ID,
+    DRY_RUN,
+)
+def alias(call: Call) -> Result:
+    """Let a learning be found by these words too, in the place of those it had before."""
+    words = call.given.words
+    told = f"aliased as {', '.join(words)}:" if words else "took the aliases from"
+    return _change(call, told, lambda ledger: ledger.alias, words)
+
+
 def _draft(call: Call) -> Draft:
     """Return the draft that the arguments describe; what was not given is chosen and said."""
     given = call.given
@@ -199,12 +212,12 @@ def _recorded(call: Call, done: "Recorded", project: str) -> Result:
 Method = Callable[..., "Changed"]
 
 
-def _change(call: Call, verb: str, method: Callable[["Ledger"], Method], *reason: str | None) -> Result:
+def _change(call: Call, verb: str, method: Callable[["Ledger"], Method], *more: Any) -> Result:
     """Run a command about one learning."""
     given = call.given
     with call.writing() as ledger:
         name = whole_id(ledger.reader, given.id)
-        done = method(ledger)(name, *reason, event_id=given.event_id, dry_run=given.dry_run)
+        done = method(ledger)(name, *more, event_id=given.event_id, dry_run=given.dry_run)
     return written(call, plain(done), f"{verb} {cli_text.short(done.id)}, now {done.state}")
 
 

@@ -16,7 +16,7 @@ LEVELS = {
     1: ("sql", "sql_log", "query", "rank", "redact", "screen", "frame", "chain", "fold", "settings", "measures", "filler"),
     2: ("place", "door", "hits", "search", "compare", "browse", "reader", "exposures", "recall"),
     3: ("results", "tables", "tables_postgres", "store", "store_sqlite", "store_postgres", "project", "upgrade", "fits"),
-    4: ("view", "ledger", "ingest", "audit", "export", "eval_set", "evals", "replay"),
+    4: ("view", "ledger", "ingest", "audit", "export", "eval_label", "eval_set", "evals", "replay"),
 }
 LEVEL_OF = {name: level for level, names in LEVELS.items() for name in names}
 LEAN = frozenset(
