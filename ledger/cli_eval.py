@@ -83,8 +83,6 @@ def _label(call: Call, folder: str) -> Result:
         raise NotFound("nothing has been judged yet; nothing was written", "see `learnings wrong`")
     make_folder(os.path.join(folder, LEARNINGS))
     lines = [[json.dumps(row, ensure_ascii=False) for row in rows] for rows in (learnings, cases)]
-    counts = [
-        write(os.path.join(folder, name), rows) for name, rows in zip((LEARNINGS, QUERIES), lines, strict=True)
-    ]
+    counts = [write(os.path.join(folder, name), rows) for name, rows in zip((LEARNINGS, QUERIES), lines, strict=True)]
     document = {"folder": folder, "rows": counts[0], "cases": counts[1]}
     return Result(document, lambda: [f"wrote {counts[1]} cases and {counts[0]} learnings to {folder}"])

@@ -49,7 +49,7 @@ def recall(call: Call) -> Result:
 def _recalled(call: Call, document: dict[str, Any]) -> Result:
     if not document["text"]:
         call.remark(f"nothing is shown ({document['reasons']['silence'] or 'budget'})")
-    return Result(document, lambda: document["text"].splitlines())
+    return Result(document, document["text"].splitlines)
 
 
 @command(
@@ -172,7 +172,7 @@ def _reasons(document: dict[str, Any]) -> Iterator[str]:
 def wrong(call: Call) -> Result:
     """Judge what was shown: wrong, right, or nothing should have been; `--solution` corrects it in the same act."""
     given = call.given
-    if given.right and (given.silent or given.solution is not None) or (given.problem and given.solution is None):
+    if (given.right and (given.silent or given.solution is not None)) or (given.problem and given.solution is None):
         raise BadArgument("these options do not go together; nothing was written", "see `learnings wrong --help`")
     verdict = "right" if given.right else "silent" if given.silent else "wrong"
     with call.writing() as ledger:

@@ -144,7 +144,7 @@ def read(folder: str) -> EvalSet:
     return EvalSet(learnings, cases)
 
 
-def extra(path: str, known: EvalSet) -> list[Row]:
+def surrounding(path: str, known: EvalSet) -> list[Row]:
     """Read learnings that are put around a set.
 
     Raises:

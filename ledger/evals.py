@@ -14,16 +14,14 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, NamedTuple
 
-from ledger import choose, door, eval_set, filler, measures
+from ledger import choose, eval_set, filler, measures
 from ledger.errors import BadArgument, BadInput, LedgerError
 from ledger.eval_set import EvalSet, Row
 from ledger.ledger import Ledger
 from ledger.measures import Answered, Case
-from ledger.model import Actor, Draft, NewEvent, agent, importer, learning_id, new_event_id, person
+from ledger.model import Actor, Draft, agent, importer, learning_id, new_event_id, person
 from ledger.place import os_fault
 from ledger.reader import Reader
-from ledger.store import Moment
-from ledger.view import View, content
 
 RANKED_MAX = 10
 """Rows asked of the search; measures look at no more."""
@@ -143,22 +141,16 @@ class Loading:
         """Append a batch of filler of one trust, as an import would."""
         self._clock.noon(rows[-1].observed_at)
         actor = actor_of(rows[0].trust)
-
-        def decide(moment: Moment) -> Sequence[NewEvent]:
-            view = View(moment)
-            for row in rows:
-                own = new_event_id()
-                olds = [self._names[key] for key in row.supersedes]
-                kind = "learning.superseded" if olds else "learning.recorded"
-                draft = Draft(row.problem, row.solution, row.category, row.project, None, row.tags)
-                clean = door.draft(draft._replace(observed_at=f"{row.observed_at}T00:00:00Z")).draft
-                stream = learning_id(own)
-                view.add(NewEvent(kind, stream, *content(clean, own, kind, olds, "filler" if olds else None), own), actor)
-                self._names[row.key] = stream
-            return view.drafts
-
+        drafts = []
+        for row in rows:
+            own = new_event_id()
+            olds = [self._names[key] for key in row.supersedes]
+            observed = f"{row.observed_at}T00:00:00Z"
+            draft = Draft(row.problem, row.solution, row.category, row.project, None, row.tags, observed)
+            drafts.append((own, draft, olds))
+            self._names[row.key] = learning_id(own)
         with self._ledger.acting(actor):
-            self._ledger.store.append(decide)
+            self._ledger.record_all(drafts)
         self.ids.update((self._names[row.key], row.key) for row in rows)
 
 
@@ -210,9 +202,7 @@ def batches(rows: Iterable[Row]) -> Iterator[list[Row]]:
 # -- asking ----------------------------------------------------------------------------------------------------------
 
 
-def run(
-    known: EvalSet, around: Sequence[Row], folder: str, where: str, progress: Progress | None = None
-) -> Evaluated:
+def run(known: EvalSet, around: Sequence[Row], folder: str, where: str, progress: Progress | None = None) -> Evaluated:
     """Load a set into a new ledger in `folder`, ask every case at both settings, and measure.
 
     Raises:
@@ -267,7 +257,7 @@ def filled(given: str | None, known: EvalSet) -> list[Row]:
         if int(given) > FILLER_MAX:
             raise BadArgument(f"--filler {given}: at most {FILLER_MAX:,}; nothing was measured")
         return eval_set.made(filler.rows(int(given), eval_set.projects_of(known), eval_set.listed(known)))
-    return eval_set.extra(given, known)
+    return eval_set.surrounding(given, known)
 
 
 def results(answers: dict[str, Answered]) -> Iterator[str]:

@@ -175,7 +175,7 @@ class Exposures:
         """
         found = self._asked(BY_PREFIX, {"ledger": self._ledger_id, "prefix": prefix, "size": len(prefix)})
         if not found:
-            raise NotFound(f"there is no exposure {prefix[:40]}", "see `learnings exposures`; they are kept for 90 days")
+            raise NotFound(f"there is no exposure {prefix[:40]}", "see `learnings exposures`; they go after 90 days")
         if len(found) > 1:
             raise AmbiguousId(prefix[:40], [row[0] for row in found])
         return _exposure(found[0])

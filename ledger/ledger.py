@@ -155,6 +155,26 @@ class Ledger:
             return found[0]
         return self._recorded(events[0].stream, events[0].seq, view, passed, near, conflicts, events=events)
 
+    def record_all(self, drafts: Sequence[tuple[str, Draft, Sequence[str]]]) -> list[str]:
+        """Record many drafts in one append, each as (event id, draft, ids it supersedes); return the new ids.
+
+        For what is made by the thousand: nothing is compared with what is there,
+        and one draft that cannot be stored refuses all.
+
+        Raises:
+            BadInput, GuardFailed, NotCurrent: nothing was written.
+        """
+        passed = [(own_id, door.draft(draft), list(olds)) for own_id, draft, olds in drafts]
+
+        def decide(moment: Moment) -> Sequence[NewEvent]:
+            view = View(moment)
+            for own_id, one, olds in passed:
+                self._add_draft(view, one, olds, own_id, "one of many" if olds else None)
+            return view.drafts
+
+        self.store.append(decide)
+        return [learning_id(own_id) for own_id, _, _ in passed]
+
     def propose(
         self,
         draft: Draft,

@@ -88,9 +88,7 @@ def units(case: Case) -> list[set[str]]:
     return [{key} for key in case.relevant if key not in copies] + groups
 
 
-def judge(
-    case: Case, answer: Answered, learnings: Mapping[str, Known], groups: Iterable[frozenset[str]]
-) -> Judged:
+def judge(case: Case, answer: Answered, learnings: Mapping[str, Known], groups: Iterable[frozenset[str]]) -> Judged:
     """Return what one answer is worth; `groups` are the copies of the whole set."""
     groups = list(groups)
     ranked = list(dict.fromkeys(answer.ranked))
@@ -123,9 +121,7 @@ def judge(
     )
 
 
-def measured(
-    cases: Sequence[Case], answers: Mapping[str, Answered], learnings: Mapping[str, Known]
-) -> dict[str, Any]:
+def measured(cases: Sequence[Case], answers: Mapping[str, Answered], learnings: Mapping[str, Known]) -> dict[str, Any]:
     """Return every figure of a set; cases without an answer count as answered by nothing, and are counted."""
     groups = {frozenset(group) for case in cases for group in case.any_of}
     judged = [judge(case, answers.get(case.id, Answered()), learnings, groups) for case in cases]

@@ -202,7 +202,7 @@ class Recall:
             found = [Match(seq, name, 0.0, {}, ()) for seq, name in rows]
             learnings = hits.learnings(self._reader.rows, [match.seq for match in found], scope.at)
             chains = hits.Chains(self._reader.rows, [match.id for match in found], scope.at)
-        return [hits.hit(learnings[match.seq], chains, 0.0, (), False) for match in found]
+        return [hits.hit(learnings[match.seq], chains, 0.0, (), titles=False) for match in found]
 
     def _subjects(self, project: str | None) -> list[str]:
         """Return what this project's last prompts were about, as far as somebody remembers."""

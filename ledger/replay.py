@@ -55,6 +55,6 @@ def _replay(before: sqlite3.Connection, made: sqlite3.Connection, key: bytes, se
         events = [Event._make(row) for row in rows]
         for event in events:
             made.execute(f"INSERT INTO event VALUES ({', '.join('?' * 16)})", event[:16])
-            made.execute("INSERT INTO payload (seq, body, salt, erased_by) VALUES (?, ?, ?, ?)", (event.seq, *event[16:]))
+            made.execute("INSERT INTO payload VALUES (?, ?, ?, ?)", (event.seq, *event[16:]))
         projector.apply(events)
         after = events[-1].seq

@@ -414,7 +414,8 @@ ALIAS_FTS = (
     "CREATE VIRTUAL TABLE alias_fts USING fts5(words, tokenize = 'porter unicode61 remove_diacritics 2')"
 )
 """The words that find a learning besides its own, rowid = seq of the event that brought them. A table of its own,
-because a set of words comes, goes and comes back (undo) and the learning's row never changes; `alias` says which hold."""
+because a set of words comes, goes and comes back (undo) and the learning's row never changes; `alias` says
+which hold."""
 
 ALIAS_PLACES = "CREATE VIRTUAL TABLE alias_places USING fts5vocab('alias_fts', 'instance')"
 

@@ -13,9 +13,35 @@ HOME = Path(ledger.__file__).parent.parent
 
 LEVELS = {
     0: ("model", "errors", "answer"),
-    1: ("sql", "sql_log", "query", "rank", "redact", "screen", "frame", "chain", "fold", "settings", "measures", "filler"),
-    2: ("place", "door", "hits", "search", "compare", "browse", "reader", "exposures", "recall"),
-    3: ("results", "tables", "tables_postgres", "store", "store_sqlite", "store_postgres", "project", "upgrade", "fits"),
+    1: (
+        "sql",
+        "sql_log",
+        "query",
+        "rank",
+        "redact",
+        "screen",
+        "frame",
+        "chain",
+        "fold",
+        "settings",
+        "measures",
+        "filler",
+        "prompt",
+        "meaning",
+        "gate",
+    ),
+    2: ("place", "door", "hits", "search", "compare", "browse", "reader", "exposures", "recall", "choose", "evidence"),
+    3: (
+        "results",
+        "tables",
+        "tables_postgres",
+        "store",
+        "store_sqlite",
+        "store_postgres",
+        "project",
+        "upgrade",
+        "fits",
+    ),
     4: ("view", "ledger", "ingest", "audit", "export", "eval_label", "eval_set", "evals", "replay"),
 }
 LEVEL_OF = {name: level for level, names in LEVELS.items() for name in names}

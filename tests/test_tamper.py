@@ -28,7 +28,7 @@ TRIGGERS = tuple(statement.split()[2] for statement in (*LOG_TRIGGERS, *PROJECTI
 
 @pytest.fixture(scope="module")
 def whole(tmp_path_factory: pytest.TempPathFactory) -> str:
-    """Return a ledger in which every table has rows: an import, a chain, undos, a setting, aliases, a verdict, an erasure."""
+    """Return a ledger in which every table has rows: an import, a chain, undos, a setting, a verdict, an erasure."""
     path = str(tmp_path_factory.mktemp("whole") / "ledger.db")
     with Ledger.init(path) as ledger:
         sources = [Source("memory-note", f"/notes/{name}.md", f"/notes/{name}.md", 1) for name in "ab"]

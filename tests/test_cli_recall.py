@@ -1,0 +1,118 @@
+"""`recall why exposures wrong alias`: the keys of the contract, and what a person sees."""
+
+from pathlib import Path
+
+import pytest
+from command import Inside, Shell, keys, refused
+
+PROMPT = "pgcat refuses connections from the docker network with PGX4711, how did we fix pgcat there?"
+
+
+@pytest.fixture
+def inside(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Inside:
+    """Return the command over a ledger in which one learning replaced what the prompt asks for."""
+    made = Inside(Shell(tmp_path), capsys.readouterr)
+    for number in range(30):
+        made.record(f"kettle {number} whistles on stove {number}", f"lift lid {number}")
+    old = made.record("pgcat refuses connections from the docker network with PGX4711", "use port 6543 of pgcat")
+    texts = ("--problem", "the gateway moved", "--solution", "use port 7000", "--reason", "it moved")
+    made.document("supersede", old["id"], *texts)
+    return made
+
+
+def test_recall_answers_with_the_keys_of_the_contract(inside: Inside) -> None:
+    """Text, ids, what was held and the exposure; the second time in a session the same learning is held."""
+    first = inside.document("recall", PROMPT, "--project", "demo", "--session", "s1")
+    second = inside.document("recall", PROMPT, "--project", "demo", "--session", "s1")
+
+    assert not keys(first, "text ids held exposure reasons")
+    assert "use port 7000" in first["text"]
+    assert second["text"] == ""
+    assert {"id": first["ids"][0], "reason": "shown-before"} in second["held"]
+
+
+def test_recall_is_off_when_the_environment_says_so(tmp_path: Path, inside: Inside) -> None:
+    """`LEARNINGS_OFF=1` shows nothing and remembers nothing."""
+    done = Shell(tmp_path).run("recall", PROMPT, "--project", "demo", "--json", LEARNINGS_OFF="1").document
+
+    assert (done["text"], done["exposure"], done["reasons"]["silence"]) == ("", None, "off")
+
+
+def test_why_names_the_superseded_learning_that_matched(inside: Inside) -> None:
+    """A redirect says through which old learning it came; nothing is remembered of a question."""
+    found = inside.document("why", PROMPT, "--project", "demo")
+
+    (shown,) = [one for one in found["candidates"] if one["shown"]]
+    assert not keys(shown, "id via parts shown reason")
+    assert len(shown["via"]) == 1
+    assert inside.document("exposures")["exposures"] == []
+
+
+def test_why_of_an_exposure_shows_what_was_kept_and_replays_it_exactly(inside: Inside) -> None:
+    """What changed since does not change the answer: the log is replayed up to that event."""
+    first = inside.document("recall", PROMPT, "--project", "demo", "--session", "s1")
+    inside.document("retract", first["ids"][0], "--reason", "gone")
+
+    then = inside.document("why", first["exposure"], "--exact")
+    now = inside.document("why", PROMPT, "--project", "demo")
+
+    assert then["shown"] == first["ids"]
+    assert then["exact"]["shown"] == first["ids"]
+    assert now["shown"] == []
+
+
+def test_exposures_say_what_was_shown_and_held(inside: Inside) -> None:
+    """The last one comes first."""
+    inside.document("recall", PROMPT, "--project", "demo", "--session", "s1")
+    inside.document("recall", "thanks", "--project", "demo", "--session", "s2")
+
+    rows = inside.document("exposures")["exposures"]
+
+    assert [row["session"] for row in rows] == ["s2", "s1"]
+    assert not keys(rows[0], "id at session channel shown held")
+    assert inside.document("exposures", "s1")["exposures"] == rows[1:]
+
+
+def test_wrong_supersedes_what_was_shown_last_in_one_append(inside: Inside) -> None:
+    """The verdict and the correction are one command, and each can be undone."""
+    first = inside.document("recall", PROMPT, "--project", "demo", "--session", "s1")
+
+    done = inside.document("wrong", "--solution", "use port 7001", "--reason", "it moved again")
+
+    assert not keys(done, "exposure seq verdict learning superseded_by")
+    assert (done["learning"], done["verdict"]) == (first["ids"][0], "wrong")
+    shown = inside.document("show", done["superseded_by"])
+    assert (shown["solution"], shown["supersedes"]) == ("use port 7001", first["ids"])
+    assert inside.document("verify")["ok"]
+
+
+def test_what_was_never_shown_cannot_be_judged(inside: Inside) -> None:
+    """Without an exposure, or with options that contradict each other, nothing is written."""
+    refused(inside("wrong"), 16, "nothing was written")
+    inside.document("recall", PROMPT, "--project", "demo")
+    refused(inside("wrong", "--right", "--silent"), 15, "wrong --help")
+    refused(inside("why", "exp_aaaaaaaa"), 16, "learnings exposures")
+
+
+def test_an_alias_is_replaced_and_taken_away(inside: Inside) -> None:
+    """The newest words count alone; none takes them away; undo brings the former ones back."""
+    learning = inside.record("the gateway drops packets", "restart it")["id"]
+    inside.document("alias", learning, "connection pool")
+    second = inside.document("alias", learning)
+
+    inside.document("undo", str(second["seq"]))
+
+    rows = inside.document("sql", "SELECT words FROM aliases WHERE holds")["rows"]
+    assert rows == [['["connection pool"]']]
+
+
+def test_judged_exposures_become_a_set_that_can_be_measured(inside: Inside, tmp_path: Path) -> None:
+    """What was right is relevant, what was wrong is wrong, and chains come along."""
+    inside.document("recall", PROMPT, "--project", "demo", "--session", "s1")
+    inside.document("wrong", "--right")
+
+    done = inside.document("eval", "label", str(tmp_path / "set"))
+    figures = inside.document("eval", str(tmp_path / "set"))
+
+    assert (done["cases"], done["rows"]) == (1, 32)
+    assert (figures["recall@5"], figures["leaks"], figures["rows"]) == (1.0, 0, 32)

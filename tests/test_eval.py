@@ -1,0 +1,168 @@
+"""`learnings eval`: figures by hand, sets read with their faults, loading as the channels would."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from command import Inside, Shell, refused
+
+from ledger import eval_set, evals, filler, measures
+from ledger.measures import Answered, Case, Known
+
+
+def learning(key: str, **more: Any) -> dict[str, Any]:
+    """Return a learning of a set."""
+    base = {
+        "key": key, "project": "demo", "category": "env", "tags": ["t"], "problem": f"{key} pgcat PGX{len(key)} breaks",
+        "solution": f"mend {key}", "supersedes": None, "superseded_by": None, "observed_at": "2026-01-02", "trust": 2,
+    }  # fmt: skip
+    return base | more
+
+
+def query(name: str, **more: Any) -> dict[str, Any]:
+    """Return a case of a set."""
+    base = {
+        "id": name, "kind": "plain", "project": "demo", "prompt": "pgcat breaks", "previous_turn": None,
+        "category": None, "relevant": [], "acceptable": [], "any_of": [], "wrong": [], "best": None,
+    }  # fmt: skip
+    return base | more
+
+
+def written(folder: Path, learnings: list[Any], queries: list[Any]) -> str:
+    """Write a set; rows that are texts go in as they are."""
+    folder.mkdir(exist_ok=True)
+    for name, rows in (("learnings", learnings), ("queries", queries)):
+        lines = [row if isinstance(row, str) else json.dumps(row) for row in rows]
+        (folder / f"{name}.jsonl").write_text("\n".join(lines), "utf-8")
+    return str(folder)
+
+
+@pytest.fixture
+def inside(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Inside:
+    """Return the command."""
+    return Inside(Shell(tmp_path), capsys.readouterr)
+
+
+def test_figures_are_those_that_are_counted_by_hand() -> None:
+    """Two cases that want an answer, one that wants silence, copies, a leak, a foreign row and a wrong one."""
+    cases = [
+        Case("a", "plain", "p", "x" * 10, relevant=("k1", "k2"), any_of=(("k1", "k2"),), best="k2"),
+        Case("b", "planted", "p", "x" * 20, relevant=("k3",), wrong=("k4",)),
+        Case("c", "silence", "p", "x" * 300, acceptable=("k3",)),
+    ]
+    known = {name: Known("p", name == "k4") for name in ("k1", "k2", "k3", "k4")} | {
+        "k5": Known("q", is_superseded=False)
+    }
+    answers = {
+        "a": Answered(["k1", "k2", "k5"], ["k1", "k2"]),
+        "b": Answered(["k4", "k3"], ["k4"]),
+        "c": Answered([], ["k3"]),
+    }
+
+    found = measures.measured(cases, answers, known)
+
+    assert (found["recall@5"], found["mrr@10"], found["hit@1"]) == (1.0, 0.75, 0.5)
+    assert (found["precision@inj"], found["coverage@inj"], found["silence"]) == (0.75, 0.5, 1.0)
+    assert (found["leaks"], found["wrong_project"], found["wrong_shown"], found["planted_shown"]) == (1, 1, 1, 1)
+    assert (found["redundant@3"], found["best_of_group@1"]) == ({"ranked": 1, "injected": 1}, 0.0)
+    assert found["wrong_above_right"] == 1.0
+    assert found["silence_by_class"] == {"short": None, "long": 1.0, "after_turn": None}
+    assert found["gate"]["these_results"]["silent_when_wanted"] == 0.0
+    assert found["gate"]["length_only"]["speaks_between"] == [10, 20]
+    assert found["gate"]["length_only"]["balanced"] == 1.0
+    assert found["missing_ids"] == 0
+    assert found["by_kind"] == {"plain": 1.0, "planted": 1.0, "silence (quiet)": 1.0}
+
+
+def test_a_set_is_loaded_at_its_dates_through_its_channels(tmp_path: Path, inside: Inside) -> None:
+    """Chains redirect, and every answer is told in the keys of the input."""
+    rows = [
+        learning("new-one", problem="the gateway moved", supersedes="old-one", observed_at="2026-02-01", trust=4),
+        learning("old-one", superseded_by="new-one", trust=3),
+        *(learning(f"other-{n}", problem=f"kettle {n} whistles", trust=n % 5) for n in range(12)),
+    ]
+    folder = written(tmp_path / "set", rows, [query("q1", relevant=["new-one"], prompt="pgcat PGX7 breaks")])
+
+    found = inside.document("eval", folder, "--results", str(tmp_path / "out.jsonl"))
+
+    assert (found["recall@5"], found["hit@1"], found["leaks"], found["wrong_project"]) == (1.0, 1.0, 0, 0)
+    assert found["took"]["query"]["p95_ms"] > 0
+    (line,) = (tmp_path / "out.jsonl").read_text("utf-8").splitlines()
+    assert json.loads(line)["ranked"][0] == "new-one"
+    assert list(json.loads(line)) == ["id", "ranked", "injected"]
+
+
+def test_filler_goes_around_a_set(tmp_path: Path, inside: Inside) -> None:
+    """A number makes rows of our own; a file brings others, chains included."""
+    folder = written(tmp_path / "set", [learning("one")], [query("q1", relevant=["one"])])
+    extra = [learning("demo/f-1", superseded_by="demo/f-2"), learning("demo/f-2", supersedes="demo/f-1", trust=4)]
+    (tmp_path / "extra.jsonl").write_text("\n".join(map(json.dumps, extra)), "utf-8")
+
+    made = inside.document("eval", folder, "--filler", "700")
+    given = inside.document("eval", folder, "--filler", str(tmp_path / "extra.jsonl"))
+
+    assert (made["rows"], given["rows"]) == (701, 3)
+    assert made["leaks"] == given["leaks"] == 0
+
+
+def test_filler_is_the_same_every_time_and_keeps_clear_of_listed_categories() -> None:
+    """A tenth lies in the set's projects, and nothing there has a category that a case lists."""
+    rows = list(filler.rows(1_000, ["demo", "other"], {"demo": frozenset(("env", "practice"))}))
+
+    assert rows == list(filler.rows(1_000, ["demo", "other"], {"demo": frozenset(("env", "practice"))}))
+    assert sum(row["project"] in ("demo", "other") for row in rows) == 100
+    assert not [row for row in rows if row["project"] == "demo" and row["category"] in ("env", "practice")]
+    assert len({row["problem"] for row in rows}) == 1_000
+
+
+@pytest.mark.parametrize(
+    ("learnings", "queries", "told"),
+    [
+        ([learning("a") | {"colour": 1}], [], "learnings.jsonl:1: unknown key 'colour'"),
+        ([learning("a"), learning("a")], [], "learnings.jsonl:2: the key stands on line 1 already"),
+        ([learning("a"), "", "{"], [], "learnings.jsonl:3: not JSON"),
+        ([learning("a", observed_at="yesterday")], [], "learnings.jsonl:1: observed_at does not fit"),
+        ([learning("a", trust=True)], [], "learnings.jsonl:1: trust does not fit"),
+        ([learning("a", supersedes="b")], [], "learnings.jsonl:1: supersedes names no other learning"),
+        (["[]"], [], "learnings.jsonl:1: not an object"),
+        ([learning("a", superseded_by="b"), learning("b", observed_at="2025-01-01")], [], ":2: it supersedes"),
+        ([learning("a")], [query("q"), query("q")], "queries.jsonl:2: the id stands on line 1 already"),
+        ([learning("a")], [{"id": "q", "kind": "k", "project": "p", "prompt": ""}], "no relevant and no acceptable"),
+        ([learning("a")], [query("q", relevant=["b"])], "queries.jsonl:1: relevant names a learning that is not in"),
+        ([learning("a")], [query("q", relevant=["a"], wrong=["a"])], "a learning is both wrong and right"),
+        ([learning("a")], [query("q", best="a")], "best names a learning that is not in relevant"),
+        ([learning("a", problem="x" * 5_000)], [query("q")], "learnings.jsonl:1: problem has 5,000"),
+    ],
+)
+def test_a_set_with_a_fault_is_refused_with_file_and_line(
+    tmp_path: Path, inside: Inside, learnings: list[Any], queries: list[Any], told: str
+) -> None:
+    """One error; nothing is measured."""
+    folder = written(tmp_path / "set", learnings, queries)
+
+    done = inside("eval", folder)
+
+    refused(done, done.code, told)
+    assert 10 <= done.code <= 15
+
+
+def test_faults_of_both_files_are_told_together(tmp_path: Path, inside: Inside) -> None:
+    """Five are named, the rest is counted."""
+    folder = written(tmp_path / "set", ["{"] * 4, ["{"] * 4)
+
+    refused(inside("eval", folder), 10, "learnings.jsonl:1", "queries.jsonl:1", "and 3 more", "nothing was measured")
+
+
+@pytest.mark.parametrize("words", [("eval",), ("eval", "nowhere"), ("eval", "a", "b"), ("eval", "label", "x", "y")])
+def test_what_is_no_set_is_refused(inside: Inside, words: tuple[str, ...]) -> None:
+    """A missing folder, or words that mean nothing, are a bad argument."""
+    refused(inside(*words), 15)
+
+
+def test_rows_come_in_the_order_of_their_dates_and_chains() -> None:
+    """What replaces another on the same day comes after it."""
+    rows = [eval_set.Row(key, "p", "env", (), "p", "s", olds, "2026-01-01", 2, line) for line, (key, olds) in
+            enumerate((("c", ("b",)), ("b", ("a",)), ("a", ())), start=1)]  # fmt: skip
+
+    assert [row.key for row in evals.in_order(rows, "f")] == ["a", "b", "c"]
