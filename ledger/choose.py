@@ -1,14 +1,20 @@
-"""Choose what a prompt is shown, or say why nothing is.
+"""Order what a text may mean, and choose what a prompt is shown, or say why nothing is.
 
-This is the setting of recall, where silence is the normal answer; `Reader.query`
-is that of a question somebody asked.
+`ranked` serves both settings: an explicit question gets the whole order, a prompt
+only what the gate lets through. Learnings that say one thing count once. Of two on
+one subject the one of higher trust goes first, then the newer, and only it is shown.
 Lean path: stdlib only.
 """
 
+import json
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
-from ledger import query
+from ledger import evidence, gate, hits, meaning, prompt, query, sql
 from ledger.answer import Hit
+from ledger.evidence import Evidence
+from ledger.prompt import Clause, Prompt
+from ledger.search import Scope
 
 if TYPE_CHECKING:
     from ledger.reader import Reader
@@ -19,12 +25,27 @@ LIMIT_MAX = 3
 TRUST_MIN = 2
 """Least trust of what is shown unasked."""
 
-POOL = 20
-"""Candidates that are looked at."""
+RANKER = "2"
+"""Version of the order that this module makes; it stands in every exposure."""
+
+COMPARED = 12
+"""Candidates that are compared with each other, the likeliest first; 66 pairs take 1 ms."""
+
+BEFORE_CLAUSES = 6
+"""Clauses of the turn before that may sharpen a prompt, the last ones."""
+
+NEAR_COSINE = 0.25
+"""Least cosine at which a learning that shares no word with a question is an answer to it."""
+
+SOURCE_MAX = 2
+"""Most learnings of one source (a file) that one prompt is shown."""
 
 
 class Held(NamedTuple):
-    """A candidate that is not shown, and the one word that says why."""
+    """A candidate that is not shown, and the one word that says why.
+
+    One of `below-gate`, `behind-best`, `shown-before`, `copy`, `contradicted`, `older`, `source-cap`, `cap`.
+    """
 
     id: str
     reason: str
@@ -33,7 +54,8 @@ class Held(NamedTuple):
 class Choice(NamedTuple):
     """What to show, best first; what was held back; the numbers behind both, by id.
 
-    `silence` says why nothing is shown, None when something is.
+    `silence` says why nothing is shown, None when something is: `trivial`, `machine`,
+    `nothing-informative`, `nothing-found`, `gate`, or the reason of what passed the gate and was held.
     """
 
     shown: list[Hit]
@@ -44,29 +66,216 @@ class Choice(NamedTuple):
     keywords: list[str]
 
 
+class Ranked(NamedTuple):
+    """One live learning in the order of an answer. `behind` is (reason, id) of the learning that stands for it."""
+
+    seq: int
+    id: str
+    probability: float
+    told: dict[str, float]
+    matched: tuple[str, ...]
+    via: tuple[str, ...]
+    behind: tuple[str, str] | None
+
+
+class Order(NamedTuple):
+    """What a text may mean, likeliest first, what stands behind another last; and the rows of the likeliest."""
+
+    ranked: list[Ranked]
+    rows: dict[int, hits.Learning]
+    worded: bool
+
+
 def choose(
     reader: "Reader",
-    prompt: str,
+    text: str,
     project: str | None,
     previous: str | None = None,
     seen: frozenset[str] = frozenset(),
     limit: int = LIMIT_MAX,
+    category: str | None = None,
 ) -> Choice:
-    """Return what `prompt` is shown; `seen` are the ids that this session was shown already."""
-    asked = query.build(prompt)
-    versions: dict[str, str | int | None] = {"ranker": 1, "gate": None, "tokens": None}
-    if not asked.terms:
-        return Choice([], [], {}, "trivial", versions, [])
-    found = reader.query(prompt, project=project, trust=TRUST_MIN, limit=POOL).hits
-    passing = [hit for hit in found if hit.score >= 8.0]
-    shown = [hit for hit in passing if hit.id not in seen][:limit]
-    kept = {hit.id for hit in shown}
-    held = [Held(hit.id, _reason(hit, passing, seen)) for hit in found if hit.id not in kept]
-    parts: dict[str, dict[str, float | int]] = {hit.id: {"score": hit.score} for hit in found}
-    return Choice(shown, held, parts, None if shown else "gate", versions, list(asked.terms))
+    """Return what a prompt is shown; `seen` are the ids that this session was shown already."""
+    asked = prompt.read(text, category)
+    words = list(dict.fromkeys(term for clause in asked.clauses for term in clause.terms))
+    if asked.silence is not None:
+        return Choice([], [], {}, asked.silence, versions(reader), words)
+    projects = json.dumps(reader.projects(project)) if project is not None else None
+    scope = Scope(projects=projects, category=category, trust=TRUST_MIN)
+    with reader.snapshot():
+        order = ranked(reader, asked, scope, previous)
+        reasons = _reasons(reader, order, seen, limit)
+        shown = [one for one in order.ranked if reasons[one.id] is None]
+        chains = hits.Chains(reader.rows, [one.id for one in shown], sql.NOW)
+        served = [hits.hit(order.rows[one.seq], chains, one.probability, one.via, False) for one in shown]
+    held = [Held(name, reason) for name, reason in reasons.items() if reason is not None]
+    parts: dict[str, dict[str, float | int]] = {
+        one.id: {"probability": round(one.probability, 4), **{key: round(value, 4) for key, value in one.told.items()}}
+        for one in order.ranked
+    }
+    return Choice(served, held, parts, _silence(served, held), versions(reader), words)
 
 
-def _reason(hit: Hit, passing: list[Hit], seen: frozenset[str]) -> str:
-    if hit not in passing:
-        return "below-gate"
-    return "shown-before" if hit.id in seen else "cap"
+def versions(reader: "Reader") -> dict[str, str | int | None]:
+    """Return the versions of all that a choice depends on; `tokens` is None where words go alone."""
+    table = meaning.shared()
+    mine = table is not None and reader.rows(sql.VECTOR_VERSION, {}) == [(table.version,)]
+    return {"ranker": RANKER, "gate": gate.gate().version, "tokens": table.version if table and mine else None}
+
+
+def ranked(reader: "Reader", asked: Prompt, scope: Scope, previous: str | None = None) -> Order:
+    """Return what a prompt may mean, in order. The turn before counts only where the prompt refers to it."""
+    gathering = evidence.Gathering(reader, asked, scope, before(asked, previous))
+    found = gathering.candidates()
+    rules = gate.gate()
+    model = rules.both if gathering.worded_only is False else rules.words
+    heads: dict[int, list[tuple[float, Evidence]]] = {}
+    for one in found:
+        heads.setdefault(one.head, []).append((model.probability(one.told), one))
+    best = [_head(chances) for chances in heads.values()]
+    best.sort(key=lambda one: (-one.probability, -one.seq))
+    rows = hits.learnings(reader.rows, [one.seq for one in best], scope.at)
+    return Order(_arranged(reader, best, rows), rows, gathering.worded_only)
+
+
+def before(asked: Prompt, previous: str | None) -> Sequence[Clause]:
+    """Return the clauses of the turn before that may sharpen a prompt: none where it has left that subject."""
+    if not previous or asked.leaves or not asked.refers:
+        return ()
+    return prompt.read(previous).clauses[-BEFORE_CLAUSES:]
+
+
+def means(one: Ranked) -> bool:
+    """Return whether meaning alone makes a candidate worth an answer to somebody who asked."""
+    return max(one.told["about"], one.told["whole"]) >= NEAR_COSINE
+
+
+def _head(chances: list[tuple[float, Evidence]]) -> Ranked:
+    """Return a live learning with the best of what speaks for it, itself or what it replaced."""
+    probability, one = max(chances, key=lambda chance: (chance[0], chance[1].seq))
+    via = tuple(sorted(other.via for _, other in chances if other.via is not None))
+    matched = tuple(dict.fromkeys(term for _, other in chances for term in other.matched))
+    return Ranked(one.head, one.head_id, probability, dict(one.told), matched, via, None)
+
+
+# -- learnings that stand for each other -----------------------------------------------------------------------------------
+
+
+def _arranged(reader: "Reader", best: list[Ranked], rows: dict[int, hits.Learning]) -> list[Ranked]:
+    """Return the candidates in their final order, copies and what is contradicted behind what stands for them."""
+    vectors = {
+        seq: (meaning.unpacked(problem), meaning.unpacked(whole))
+        for seq, problem, whole in reader.rows(sql.VECTORS, {"seqs": json.dumps([one.seq for one in best[:COMPARED]])})
+    }
+    likeness = _Likeness(rows, vectors)
+    placed: list[Ranked] = []
+    copies: list[Ranked] = []
+    for group in _groups(best[:COMPARED], likeness.same_subject):
+        chance = max(one.probability for one in group)
+        group.sort(key=lambda one: (-rows[one.seq][9], -one.seq))
+        lead = group[0]._replace(probability=chance)
+        placed.append(lead)
+        for one in group[1:]:
+            reason = "contradicted" if rows[one.seq][9] < rows[lead.seq][9] else "older"
+            placed.append(one._replace(probability=min(one.probability, chance) * 0.999, behind=(reason, lead.id)))
+    leads = [one for one in placed if one.behind is None]
+    for group in _groups(leads, likeness.copies):
+        copies += [one._replace(behind=("copy", group[0].id)) for one in group[1:]]
+    copied = {one.id for one in copies}
+    kept = sorted((one for one in placed if one.id not in copied), key=lambda one: (-one.probability, -one.seq))
+    return [*kept, *best[COMPARED:], *copies]
+
+
+class _Likeness:
+    """Tells whether two learnings are on one subject, or say one thing."""
+
+    def __init__(
+        self, rows: dict[int, hits.Learning], vectors: dict[int, tuple[meaning.Vector, meaning.Vector]]
+    ) -> None:
+        self._rows, self._vectors = rows, vectors
+        self._solutions: dict[int, frozenset[str]] = {}
+
+    def same_subject(self, one: Ranked, other: Ranked) -> bool:
+        """Return whether both answer the same question: one title, or problems and tags that are all but the same."""
+        first, second = self._rows[one.seq], self._rows[other.seq]
+        if first[6] != second[6]:
+            return False
+        if query.subject(first[2]) == query.subject(second[2]):
+            return True
+        about, whole = self._cosines(one.seq, other.seq)
+        same_tags = first[7] == second[7] and first[7] not in (None, "[]")
+        return about >= 0.9 or (whole >= 0.65 and about >= (0.5 if same_tags else 0.75))
+
+    def copies(self, one: Ranked, other: Ranked) -> bool:
+        """Return whether both say the same: by their whole texts, or by texts alike with one solution."""
+        whole = self._cosines(one.seq, other.seq)[1]
+        first, second = self._solution(one.seq), self._solution(other.seq)
+        shared = len(first & second)
+        return whole >= 0.7 or (
+            (whole >= 0.5 or not self._vectors) and shared >= 2 and shared >= 0.4 * min(len(first), len(second))
+        )
+
+    def _cosines(self, one: int, other: int) -> tuple[float, float]:
+        if one not in self._vectors or other not in self._vectors:
+            return 0.0, 0.0
+        first, second = self._vectors[one], self._vectors[other]
+        return meaning.cosine(first[0], second[0]), meaning.cosine(first[1], second[1])
+
+    def _solution(self, seq: int) -> frozenset[str]:
+        if seq not in self._solutions:
+            self._solutions[seq] = frozenset(query.build(self._rows[seq][4] or "").terms)
+        return self._solutions[seq]
+
+
+def _groups(ordered: list[Ranked], alike: Callable[[Ranked, Ranked], bool]) -> list[list[Ranked]]:
+    """Return the candidates in groups of what is alike, each in the order given."""
+    groups: list[list[Ranked]] = []
+    for one in ordered:
+        near = [group for group in groups if any(alike(one, other) for other in group)]
+        merged = [*(other for group in near for other in group), one]
+        groups = [group for group in groups if group not in near]
+        groups.append(sorted(merged, key=lambda other: (-other.probability, -other.seq)))
+    return groups
+
+
+# -- the gate ------------------------------------------------------------------------------------------------------------
+
+
+def _reasons(reader: "Reader", order: Order, seen: frozenset[str], limit: int) -> dict[str, str | None]:
+    """Return for every candidate why it is held back, None for what is shown."""
+    rules = gate.gate()
+    show_from = rules.show_from_words if order.worded else rules.show_from
+    top = order.ranked[0].probability if order.ranked else 0.0
+    reasons: dict[str, str | None] = {}
+    shown = 0
+    passing = [one.id for one in order.ranked if one.probability >= show_from]
+    places: dict[str, str] = dict(reader.rows(sql.PLACES, {"ids": json.dumps(passing)})) if passing else {}
+    taken: dict[str, int] = {}
+    for one in order.ranked:
+        reason = None
+        if one.probability < show_from:
+            reason = "below-gate"
+        elif one.behind is not None:
+            reason = one.behind[0]
+        elif one.probability < rules.share_of_best * top:
+            reason = "behind-best"
+        elif one.id in seen:
+            reason = "shown-before"
+        elif taken.get(places.get(one.id, ""), 0) >= SOURCE_MAX:
+            reason = "source-cap"
+        elif shown >= min(limit, LIMIT_MAX):
+            reason = "cap"
+        reasons[one.id] = reason
+        if reason is None:
+            shown += 1
+            if one.id in places:
+                taken[places[one.id]] = taken.get(places[one.id], 0) + 1
+    return reasons
+
+
+def _silence(shown: list[Hit], held: list[Held]) -> str | None:
+    if shown:
+        return None
+    if not held:
+        return "nothing-found"
+    return next((one.reason for one in held if one.reason == "shown-before"), "gate")

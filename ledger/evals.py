@@ -229,9 +229,12 @@ def asked(
     times: dict[str, list[float]] = {"query": [], "recall": []}
     for case in cases:
         start = time.perf_counter()
-        found = reader.query(case.prompt, project=case.project, category=case.category, limit=RANKED_MAX)
+        before = case.previous_turn
+        found = reader.query(
+            case.prompt, project=case.project, category=case.category, limit=RANKED_MAX, previous=before
+        )
         middle = time.perf_counter()
-        chosen = choose.choose(reader, case.prompt, case.project, case.previous_turn)
+        chosen = choose.choose(reader, case.prompt, case.project, before, category=case.category)
         times["query"].append(1_000 * (middle - start))
         times["recall"].append(1_000 * (time.perf_counter() - middle))
         ranked = [ids[hit.id] for hit in found.hits]

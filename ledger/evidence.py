@@ -27,7 +27,7 @@ TERMS_MAX = 96
 ROWS_MAX = 12_000
 """Rows that all terms together may match; a row costs 0.3 µs here, because nothing is scored by the index."""
 
-NEAREST = 12
+NEAREST = 20
 """Learnings that each clause's direction brings in."""
 
 SCANNED_MAX = 150_000
@@ -39,7 +39,7 @@ WEIGHED_MAX = 28
 
 FEATURES = (
     "share", "mass", "covered", "rarest", "of_prompt", "about", "whole", "prompt", "stands_out", "several", "named",
-    "elsewhere", "agree", "asks", "wants", "points", "turns", "pasted", "replaced", "category", "before",
+    "elsewhere", "agree", "asks", "wants", "points", "turns", "pasted", "replaced", "category", "before", "ahead_words", "ahead_meaning",
 )  # fmt: skip
 """What is known of a candidate, in the order of its numbers; docs/explanation/search.md says what each means."""
 
@@ -51,7 +51,7 @@ class Evidence(NamedTuple):
     head: int
     head_id: str
     via: str | None
-    features: tuple[float, ...]
+    told: dict[str, float]
     matched: tuple[str, ...]
 
 
@@ -105,6 +105,7 @@ class Gathering:
         top = rank.information(0, size)
         self._weight = {t: rank.information(len(self._rows.get(t, ())), size) / top for t in self.terms}
         self._looks = self._directions()
+        self.worded_only = not self._looks
 
     # -- words ----------
 
@@ -189,8 +190,9 @@ class Gathering:
         } if self._looks else {}
         stems = self._stems(texts, seqs)
         numbers = {seq: self._numbers(seq, held.get(seq, {}), vectors.get(seq), stems.get(seq, frozenset())) for seq in seqs}
+        _compare(numbers)
         return [
-            Evidence(seq, head, name, via, self._with(numbers[seq], via), tuple(held.get(seq, {})))
+            Evidence(seq, head, name, via, {**numbers[seq], "replaced": float(via is not None)}, tuple(held.get(seq, {})))
             for seq, head, name, via in pool
         ]
 
@@ -199,12 +201,20 @@ class Gathering:
         rough: dict[int, float] = {}
         for seq, terms in held.items():
             rough[seq] = max(mass * (0.3 + share) for share, mass, _ in self._shares(terms))
-        for seq in {*self._near(), *sorted(rough, key=lambda seq: -rough[seq])[:60]}:
+        listed = self._listed() if self._scope.category is not None else ()
+        for seq in {*self._near(), *listed, *sorted(rough, key=lambda seq: -rough[seq])[:60]}:
             at = self.space.at.get(seq)
             if at is not None and self._looks:
                 far = min((look.distances[at] - look.mean) / look.spread for look in self._looks)
                 rough[seq] = rough.get(seq, 0.0) + 0.5 * max(0.0, -far)
+        rough.update({seq: rough.get(seq, 0.0) + 1.0 for seq in listed})
         return sorted(rough, key=lambda seq: (-rough[seq], -seq))[: 3 * WEIGHED_MAX]
+
+    def _listed(self) -> list[int]:
+        """Return the newest learnings of the category: a filter says what is wanted, whatever the words are."""
+        binds = {**self._scope._asdict(), "before": sql.NOW, "page": WEIGHED_MAX}
+        statement = sql.PROJECT_SEQS if self._scope.projects is not None else sql.CATEGORY_SEQS
+        return [seq for (seq,) in self._reader.rows(statement, binds)]
 
     def _allowed(self, seqs: list[int]) -> list[tuple[int, int, str, str | None]]:
         """Return (seq, head, id of the head, id that led to it) of those that may be served or lead to one that may."""
@@ -303,9 +313,6 @@ class Gathering:
         clause = self._looks[nearest].clause
         return by_words if clause is None or clause >= self._own or share > 0.5 else clause
 
-    def _with(self, told: dict[str, float], via: str | None) -> tuple[float, ...]:
-        return tuple(float(via is not None) if name == "replaced" else told[name] for name in FEATURES)
-
     def _prompt_stems(self) -> frozenset[str]:
         if not hasattr(self, "_stemmed"):
             words = [term for clause in self._prompt.clauses for term in clause.terms]
@@ -323,13 +330,24 @@ def _look(at: int | None, vector: meaning.Vector, signs: list[int]) -> Look:
     return Look(at, vector, distances, mean, math.sqrt(max(variance, 16.0)))
 
 
+def _compare(numbers: dict[int, dict[str, float]]) -> None:
+    """Add by how much each candidate is ahead of the best other one, negative where it is behind."""
+    for name, measure in (("ahead_words", _by_words), ("ahead_meaning", _by_meaning)):
+        best = sorted((measure(told) for told in numbers.values()), reverse=True)[:2]
+        for told in numbers.values():
+            own = measure(told)
+            other = best[1] if len(best) > 1 and own == best[0] else best[0]
+            told[name] = own - (other if len(best) > 1 else 0.0)
+
+
+def _by_words(told: dict[str, float]) -> float:
+    return told["share"] * told["mass"]
+
+
+def _by_meaning(told: dict[str, float]) -> float:
+    return (told["about"] + told["whole"] + told["prompt"]) / 3.0
+
+
 def _is_name(term: str) -> bool:
     """Return whether a term is a name rather than a word: of several parts, or with a digit."""
     return " " in term or any(char.isdigit() for char in term)
-
-
-def readable(features: Sequence[float]) -> dict[str, float]:
-    """Return the numbers of a candidate by name."""
-    return {name: round(value, 4) for name, value in zip(FEATURES, features, strict=True)}
-
-

@@ -145,6 +145,11 @@ def shared() -> TokenTable | None:
     return _shared[0]
 
 
+def use(table: TokenTable | None) -> None:
+    """Make this the table of the process; None searches by words alone, as ablations and tests do."""
+    _shared[:] = [table]
+
+
 def words_of(text: str) -> list[str]:
     """Return the first words of a text, without accents; a Chinese, Japanese or Korean character is a word."""
     if not text.isascii():

@@ -230,6 +230,7 @@ class Reader:
         include_superseded: bool = False,
         limit: int = 10,
         explain: bool = False,
+        previous: str | None = None,
     ) -> Answer:
         """Return the learnings that `text` asks for, best first; any text is legal.
 
@@ -240,6 +241,7 @@ class Reader:
             as_of: what was true at this seq; scores are of today.
             include_superseded: serve superseded learnings as well, as hits of their own.
             explain: say in `parts` and `plan` what was looked for and found.
+            previous: the turn before, for a text that refers to it.
 
         A text without any informative word lists the newest learnings, score 0; so
         does one that finds nothing, when a category or tag says what is wanted.
@@ -259,6 +261,10 @@ class Reader:
                 found = self._newest(scope, "current", limit + 1)
             rows = hits.learnings(self.rows, [match.seq for match in found[:pool]], scope.at)
             best = found if listed else _final_order(found, rows, asked.terms)
+            if asked.terms and not include_superseded:
+                best = self._by_evidence(text, scope, best, previous)
+                missing = [match.seq for match in best if match.seq not in rows]
+                rows |= hits.learnings(self.rows, missing, scope.at)
             shown = self._hits(best[:limit], rows, scope.at, include_superseded)
             if explain:
                 from ledger import browse
@@ -268,6 +274,29 @@ class Reader:
         truncated = len(found) > limit or len(fitting) < len(shown) or any(hit.cut for hit in fitting)
         plan = {"kept": list(words.plan.kept), "dropped": list(words.plan.dropped)} if explain else None
         return Answer(fitting, truncated, as_of, plan)
+
+    def _by_evidence(self, text: str, scope: Scope, found: list[Match], previous: str | None) -> list[Match]:
+        """Return the matches in the order of what speaks for them; what meaning alone found joins them.
+
+        The score of what was weighed is its probability; the rest follows in the order of its words.
+        """
+        from ledger import choose, prompt
+
+        order = choose.ranked(self, prompt.read(text, scope.category), scope, previous)
+        worded = {match.seq: match for match in found}
+        weighed: list[Match] = []
+        last: list[Match] = []
+        for one in order.ranked:
+            old = worded.pop(one.seq, None)
+            if old is None and not one.matched and not choose.means(one):
+                continue
+            match = Match(one.seq, one.id, one.probability, old.by_term if old else {}, old.via if old else one.via)
+            (last if one.behind is not None and one.behind[0] == "copy" else weighed).append(match)
+        least = min((match.score for match in weighed), default=1.0)
+        top = max((match.score for match in worded.values()), default=1.0) or 1.0
+        rest = [match._replace(score=least * 0.99 * match.score / top) for match in worded.values()]
+        least = min((match.score for match in rest), default=least)
+        return [*weighed, *rest, *(match._replace(score=min(match.score, least * 0.99)) for match in last)]
 
     def _newest(self, scope: Scope, state: str, many: int, before: int = sql.NOW) -> list[Match]:
         """Return the newest learnings of a state that pass the filters."""

@@ -1,0 +1,78 @@
+"""Turn what speaks for a candidate into one probability, with numbers that a script fitted.
+
+`ledger_schema/gate.v1.json` holds a weight for each number of `evidence.py`, and
+for some squares and products of them, for a ledger with meaning vectors and for
+one without. `evals/calibrate.py` writes it; nothing in it is set by hand.
+Lean path: stdlib only.
+"""
+
+import json
+import math
+from collections.abc import Mapping
+from typing import NamedTuple
+
+from ledger.model import schema_path
+
+VERSION = 1
+FILE = "gate.v1.json"
+
+
+class Numbers(NamedTuple):
+    """One fitted model: a weight by term, `a` or `a*b`, and the bias."""
+
+    weights: tuple[tuple[tuple[str, ...], float], ...]
+    bias: float
+
+    def probability(self, told: Mapping[str, float]) -> float:
+        """Return how likely a candidate with these numbers is what was meant, 0 to 1."""
+        total = self.bias
+        for names, weight in self.weights:
+            value = weight
+            for name in names:
+                value *= told[name]
+            total += value
+        return 1.0 / (1.0 + math.exp(-max(-60.0, min(60.0, total))))
+
+
+class Gate(NamedTuple):
+    """The file as it was read. A candidate passes from `show_from` on, and from a share of the best one's probability."""
+
+    version: str
+    both: Numbers
+    words: Numbers
+    show_from: float
+    show_from_words: float
+    share_of_best: float
+
+
+_read: list[Gate] = []
+
+
+def gate() -> Gate:
+    """Return the gate of this installation, read once.
+
+    Raises:
+        FileNotFoundError: the installation lacks it.
+    """
+    if not _read:
+        with open(schema_path(FILE), encoding="utf-8") as file:
+            _read.append(parsed(json.load(file)))
+    return _read[0]
+
+
+def use(other: Gate) -> None:
+    """Make this the gate of the process, as calibration does."""
+    _read[:] = [other]
+
+
+def parsed(told: Mapping[str, object]) -> Gate:
+    """Return a gate from what its file holds."""
+    floats = {name: float(str(told[name])) for name in ("show_from", "show_from_words", "share_of_best")}
+    return Gate(str(told["version"]), numbers(told["both"]), numbers(told["words"]), **floats)
+
+
+def numbers(told: object) -> Numbers:
+    """Return one model from its part of the file."""
+    assert isinstance(told, dict)
+    weights = tuple((tuple(str(term).split("*")), float(weight)) for term, weight in told["weights"].items())
+    return Numbers(weights, float(told["bias"]))
