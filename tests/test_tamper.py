@@ -319,12 +319,12 @@ def move_in(connection: sqlite3.Connection) -> None:
 
 def forget_a_payload(connection: sqlite3.Connection) -> None:
     """Take a text away without an erasure."""
-    connection.execute("UPDATE payload SET body = NULL, salt = NULL, erased_by = 12 WHERE seq = 4")
+    connection.execute("UPDATE payload SET body = NULL, salt = NULL, erased_by = 14 WHERE seq = 4")
 
 
 def restore_an_erased_payload(connection: sqlite3.Connection) -> None:
     """Put a text back in the place of an erased one."""
-    connection.execute("UPDATE payload SET body = x'7b7d', salt = zeroblob(32) WHERE seq = 11")
+    connection.execute("UPDATE payload SET body = x'7b7d', salt = zeroblob(32) WHERE seq = 13")
 
 
 @pytest.mark.parametrize(
@@ -334,10 +334,10 @@ def restore_an_erased_payload(connection: sqlite3.Connection) -> None:
         (delete_and_close_up, 5),
         (swap_payloads, 4),
         (swap_events, 4),
-        (duplicate, 13),
+        (duplicate, 15),
         (move_in, 5),
         (forget_a_payload, 4),
-        (restore_an_erased_payload, 11),
+        (restore_an_erased_payload, 13),
     ],
 )
 def test_surgery_on_the_log_is_named(copy: str, operate: Callable[[sqlite3.Connection], None], seq: int) -> None:
@@ -360,14 +360,14 @@ def test_a_tail_that_was_cut_off_is_named_by_the_anchor(copy: str) -> None:
     os.rename(copy + ".kept", copy + ".anchor")
 
     assert named(copy) == [
-        ("rolled_back", 12, "the log was rolled back: it ends at event 8 and its anchor saw event 12")
+        ("rolled_back", 14, "the log was rolled back: it ends at event 8 and its anchor saw event 14")
     ]
 
 
 def test_events_of_another_ledger_are_named(copy: str, tmp_path: Path) -> None:
     """Two ledgers cannot be spliced: the chain begins with the ledger's own id."""
     other = SqliteStore(str(tmp_path / "other" / "ledger.db"), create=True)
-    for number in range(14):
+    for number in range(16):
         append(other, number)
     other.close()
     with tampering(copy) as connection:
@@ -375,11 +375,11 @@ def test_events_of_another_ledger_are_named(copy: str, tmp_path: Path) -> None:
         connection.execute("ATTACH ? AS other", (other.path,))
         connection.execute("BEGIN")
         for table in ("event", "payload"):
-            connection.execute(f"INSERT INTO main.{table} SELECT * FROM other.{table} WHERE seq > 12")
+            connection.execute(f"INSERT INTO main.{table} SELECT * FROM other.{table} WHERE seq > 14")
 
     found = named(copy)
 
-    assert ("prev_hash", 13, "event 13: its prev_hash does not fit its content") in found
+    assert ("prev_hash", 15, "event 15: its prev_hash does not fit its content") in found
 
 
 def forge(connection: sqlite3.Connection, ledger_id: str, seq: int, old: bytes, new: bytes) -> None:
@@ -415,7 +415,7 @@ def test_a_chain_that_was_computed_anew_is_named_by_the_anchor(copy: str) -> Non
     unwitnessed = named(copy)
     os.rename(copy + ".kept", copy + ".anchor")
 
-    assert named(copy) == [("rolled_back", 12, "the log has another past: event 12 is not the one its anchor saw")]
+    assert named(copy) == [("rolled_back", 14, "the log has another past: event 14 is not the one its anchor saw")]
     assert unwitnessed == []
 
 
@@ -514,9 +514,9 @@ ATTACKS = [
     *(
         f"REPLACE INTO event SELECT {', '.join(parts)} FROM event WHERE seq = 4"
         for parts in (
-            ["13", "event_id", "'s'", "1", *REST, "commitment", "randomblob(32)", "hash"],
-            ["13", OTHER_ID, "stream", "version", *REST, "commitment", "randomblob(32)", "hash"],
-            ["13", OTHER_ID, "'s'", "1", *REST, "commitment", "prev_hash", "hash"],
+            ["15", "event_id", "'s'", "1", *REST, "commitment", "randomblob(32)", "hash"],
+            ["15", OTHER_ID, "stream", "version", *REST, "commitment", "randomblob(32)", "hash"],
+            ["15", OTHER_ID, "'s'", "1", *REST, "commitment", "prev_hash", "hash"],
             ["99", OTHER_ID, "'s'", "1", *REST, "commitment", "randomblob(32)", "hash"],
         )
     ),
@@ -525,13 +525,13 @@ ATTACKS = [
         " tags, observed_at, recorded_at, trust, actor_kind, channel, batch, content_key, erased_by"
         " FROM learning WHERE seq = 4"
     ),
-    "INSERT INTO payload VALUES (13, x'7b7d', zeroblob(32), NULL)",
-    "UPDATE payload SET body = NULL, salt = NULL, erased_by = 12 WHERE seq = 4",
+    "INSERT INTO payload VALUES (15, x'7b7d', zeroblob(32), NULL)",
+    "UPDATE payload SET body = NULL, salt = NULL, erased_by = 14 WHERE seq = 4",
     "UPDATE payload SET body = NULL, salt = NULL, erased_by = 4 WHERE seq = 4",
-    "UPDATE payload SET body = x'7b7d', salt = zeroblob(32), erased_by = NULL WHERE seq = 11",
+    "UPDATE payload SET body = x'7b7d', salt = zeroblob(32), erased_by = NULL WHERE seq = 13",
     (
         "UPDATE learning SET title = NULL, problem = NULL, solution = NULL, project = NULL, tags = NULL,"
-        " content_key = NULL, erased_by = 12 WHERE seq = 4"
+        " content_key = NULL, erased_by = 14 WHERE seq = 4"
     ),
 ]
 
