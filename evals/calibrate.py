@@ -22,9 +22,9 @@ from ledger.measures import Answered, Case
 from ledger.model import person
 from ledger.reader import Reader
 
-SQUARED = ("ahead_words", "ahead_meaning", "share", "mass", "covered", "about", "whole", "prompt", "stands_out")
+SQUARED = ("in_problem", "ahead_words", "ahead_meaning", "share", "mass", "covered", "about", "whole", "prompt", "stands_out")
 CROSSED = (
-    "share*about", "share*mass", "rarest*covered", "turns*about", "turns*mass", "about*stands_out",
+    "in_problem*about", "in_problem*covered", "share*about", "share*mass", "rarest*covered", "turns*about", "turns*mass", "about*stands_out",
 )  # fmt: skip
 MEANING = frozenset(("about", "whole", "prompt", "stands_out", "agree", "ahead_meaning"))
 """Numbers that only a ledger with vectors has."""
@@ -32,7 +32,7 @@ MEANING = frozenset(("about", "whole", "prompt", "stands_out", "agree", "ahead_m
 RIDGE = 3.0
 """Penalty of a weight over numbers of unit spread; 1 to 10 differ by less than one prompt in twenty."""
 
-SHOW_FROM = {True: 0.40, False: 0.45}
+SHOW_FROM = {True: 0.45, False: 0.45}
 """Probability from which a candidate is shown, with vectors and without."""
 
 SHARE_OF_BEST = 0.5

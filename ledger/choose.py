@@ -34,7 +34,7 @@ COMPARED = 12
 BEFORE_CLAUSES = 6
 """Clauses of the turn before that may sharpen a prompt, the last ones."""
 
-NEAR_COSINE = 0.25
+NEAR_COSINE = 0.15
 """Least cosine at which a learning that shares no word with a question is an answer to it."""
 
 SOURCE_MAX = 2

@@ -27,19 +27,20 @@ TERMS_MAX = 96
 ROWS_MAX = 12_000
 """Rows that all terms together may match; a row costs 0.3 µs here, because nothing is scored by the index."""
 
-NEAREST = 20
+NEAREST = 30
 """Learnings that each clause's direction brings in."""
 
 SCANNED_MAX = 150_000
 """Comparisons of signs that one prompt may cost, 0.1 µs each; large scopes are scanned for fewer clauses."""
 
 VECTORS_MAX = 10
-WEIGHED_MAX = 28
+WEIGHED_MAX = 40
 """Learnings whose vectors and texts are looked at."""
 
 FEATURES = (
     "share", "mass", "covered", "rarest", "of_prompt", "about", "whole", "prompt", "stands_out", "several", "named",
     "elsewhere", "agree", "asks", "wants", "points", "turns", "pasted", "replaced", "category", "before", "ahead_words", "ahead_meaning",
+    "in_problem", "problem_mass",
 )  # fmt: skip
 """What is known of a candidate, in the order of its numbers; docs/explanation/search.md says what each means."""
 
@@ -104,6 +105,9 @@ class Gathering:
         size = len(self.space.every)
         top = rank.information(0, size)
         self._weight = {t: rank.information(len(self._rows.get(t, ())), size) / top for t in self.terms}
+        self._stems_of = dict(zip(self.terms, reader.stems.of(list(self.terms)), strict=True))
+        words = {term for clause in prompt.clauses for term in clause.terms}
+        self._own_stems = frozenset(stem for term in words for stem in self._stems_of.get(term, ()))
         self._looks = self._directions()
         self.worded_only = not self._looks
 
@@ -115,6 +119,7 @@ class Gathering:
         if self._total >= rank.PLANNED_FROM:
             counts = search.counted(self._reader.rows, self._reader.stems, self.terms)
         left = ROWS_MAX
+        aliased = search.by_alias(self._reader.rows, self.terms, self._scope.at)
         for term in sorted(self.terms, key=lambda term: counts.get(term, 0)):
             if counts.get(term, 0) > left:
                 self._stored[term] = counts[term]
@@ -122,7 +127,8 @@ class Gathering:
             found = self._reader.rows(sql.WORD_ROWS, {"match": query.match((term,)), "many": ROWS_MAX})
             left -= len(found)
             self._stored[term] = len(found)
-            self._rows[term] = self.space.every.intersection(seq for (seq,) in found)
+            held = aliased.get(term, frozenset()).union(seq for (seq,) in found)
+            self._rows[term] = self.space.every.intersection(held)
 
     def _elsewhere(self, clause: Clause) -> float:
         """Return the share of a clause's weight that lies on words known in other projects only."""
@@ -275,7 +281,7 @@ class Gathering:
             of_prompt=sum(matched) / (every + 0.5),
             several=float(many >= 2),
             named=float(any(_is_name(term) for term in held)),
-            covered=len(stems & self._prompt_stems()) / (len(stems) + 1.0),
+            covered=len(stems & self._own_stems) / (len(stems) + 1.0),
         )
         best = by_words
         if vectors is not None:
@@ -286,6 +292,9 @@ class Gathering:
                 elsewhere=self._elsewhere(clause), asks=float(clause.asks), points=float(clause.points),
                 turns=float(clause.turns or self._prompt.turns), pasted=float(clause.pasted),
             )  # fmt: skip
+        inside = [self._weight[term] for term in self._terms_in(stems) if term in held and term in self._clause_terms(by_words)]
+        told["in_problem"] = sum(inside) / (mass / share if share else 1.0)
+        told["problem_mass"] = math.log1p(sum(inside))
         told["wants"] = float(self._prompt.wants)
         told["category"] = float(self._scope.category is not None)
         told["before"] = max((s for s, *_ in shares[self._own :]), default=0.0) if self._before else 0.0
@@ -313,11 +322,12 @@ class Gathering:
         clause = self._looks[nearest].clause
         return by_words if clause is None or clause >= self._own or share > 0.5 else clause
 
-    def _prompt_stems(self) -> frozenset[str]:
-        if not hasattr(self, "_stemmed"):
-            words = [term for clause in self._prompt.clauses for term in clause.terms]
-            self._stemmed = frozenset(stem for found in self._reader.stems.of(words) for stem in found)
-        return self._stemmed
+    def _terms_in(self, stems: frozenset[str]) -> list[str]:
+        """Return the terms of the prompt all of whose words are among these."""
+        return [term for term, parts in self._stems_of.items() if parts and stems.issuperset(parts)]
+
+    def _clause_terms(self, at: int) -> tuple[str, ...]:
+        return self.clauses[at].terms if self.clauses else ()
 
 
 def _look(at: int | None, vector: meaning.Vector, signs: list[int]) -> Look:

@@ -46,6 +46,8 @@ _SOURCES = {
         r"|자동(?:으로)? (?:발송|생성)|회신하지 마"
     ),
     "fence": r"```.*?(?:```|\Z)|~~~.*?(?:~~~|\Z)",
+    "diff": r"(?m)^(?:diff --git |@@ .*@@)",
+    "changed": r"(?m)^[-+ ].*$",
     "url": r"\b[a-z][a-z0-9+.-]{1,10}://[^\s<>\"')\]]+",
     "stamp": (
         r"\s*[\[(]?(?:\d{4}[-/]\d\d[-/]\d\d[T ]|\d\d/\d\d/\d\d \d\d:|\d\d:\d\d:\d\d|\d{5,}\.\d+|[A-Z][a-z]{2} [ \d]?\d \d\d:)"
@@ -70,6 +72,7 @@ _SOURCES = {
         rf"|dónde|cuándo|como|qual|onde|quando|porque|как|где|что|какой|какую|почему|когда|кто|можно){_E}"
         r"|怎么|如何|吗|哪|什么|多少|是否|ですか|ますか|なぜ|どう|どこ|どの|나요|까요|가요|습니까|어떻게|어떤|어디|언제|왜|했지"
     ),
+    "asks_plainly": r"[?\uff1f]\s*$",
     "wants": (
         rf"{_W}(?:(?:can|may|should|must|shall|could|do|did) (?:i|we)|how (?:do|should|can|to)|where (?:do|should|can|to)|which|when (?:do|should|can)"
         rf"|is it|am i|are we|what (?:may|should|do|can|must) (?:i|we)"
@@ -98,7 +101,7 @@ _SOURCES = {
     ),
     "agrees": (
         r"\A\W*(?:(?:yes|yep|yeah|yup|sure|ok(?:ay)?|fine|great|perfect|thanks?|thank you|good|nice|cool|right|correct|exactly|no|nope|nah|hm+|go(?: ahead)?|continue"
-        r"|proceed|done|stop|wait|again|next|looks good|lgtm|ja|jo|genau|nein|gut|danke|weiter|nei|nej|takk|tack|oui|non|merci|d'accord|parfait|sí|si|vale|gracias|perfecto|sim|não|obrigad[oa]"
+        r"|proceed|done|stop|wait|again|next|looks good|lgtm|same (?:thing|for|here|again)|ditto|likewise|ja|jo|genau|nein|gut|danke|weiter|nei|nej|takk|tack|oui|non|merci|d'accord|parfait|sí|si|vale|gracias|perfecto|sim|não|obrigad[oa]"
         r"|pode|да|нет|хорошо|спасибо|давай|ладно)(?![^\W_])|好|对|行|是的|可以|不|谢谢|はい|いいえ|うん|了解|ありがとう|お願い|네|예|아니|좋아|응|감사|그래)"
     ),
 }
@@ -168,6 +171,7 @@ def read(text: str, category: str | None = None) -> Prompt:
 def _clauses(text: str, category: str | None) -> Iterator[Clause]:
     """Yield the clauses of a text: prose first, then what its pasted lines name."""
     prose, errors = condensed(text)
+    prose = _without_payload(prose)
     made = 0
     for pasted, source in ((False, prose), (True, "\n".join(errors))):
         for part in _parts(source):
@@ -188,11 +192,22 @@ def condensed(text: str) -> tuple[str, list[str]]:
     if len(lines) > 1:
         fenced = _pattern("fence").findall(text)
         text = _pattern("fence").sub("\n", text)
+        if _found("diff", text):
+            text = _pattern("changed").sub("", text)
         kept = [line for line in text.splitlines() if not _pasted(line)]
         pasted = [line for line in [*"\n".join(fenced).splitlines(), *text.splitlines()] if _pasted(line)]
         errors = [_bare(line) for line in pasted if _found("error", line) and not line.lstrip().startswith(("at ", "+", "-"))]
         text = "\n".join(kept) if any(line.strip() for line in kept) else lines[0]
     return _pattern("url").sub(_named, text), list(dict.fromkeys(errors))[:ERRORS_MAX]
+
+
+def _without_payload(prose: str) -> str:
+    """Return prose without the text that its first paragraph wants turned into another; what asks or lists stays."""
+    head, gap, rest = prose.lstrip().partition("\n\n")
+    if not gap or not any(_found("turns", part.lower()) for part in list(_parts(head))[:2]):
+        return prose
+    kept = [line for line in rest.splitlines() if _pattern("item").match(line) or _found("asks_plainly", line)]
+    return "\n".join([head, *kept])
 
 
 def _pasted(line: str) -> bool:

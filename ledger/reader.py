@@ -254,14 +254,14 @@ class Reader:
         asked = query.build(text, category)
         pool = max(3 * limit, POOL_MIN)
         with self.snapshot():
-            words = search.look_up(self.rows, self.stems, asked.terms or asked.filler)
+            words = search.look_up(self.rows, self.stems, asked.terms or asked.filler, scope.at)
             found = search.matches(self.rows, words, scope, pool, include_superseded)
             listed = not found and (not asked.terms or category is not None or bool(tags))
             if listed:
                 found = self._newest(scope, "current", limit + 1)
             rows = hits.learnings(self.rows, [match.seq for match in found[:pool]], scope.at)
             best = found if listed else _final_order(found, rows, asked.terms)
-            if asked.terms and not include_superseded:
+            if not listed and not include_superseded:
                 best = self._by_evidence(text, scope, best, previous)
                 missing = [match.seq for match in best if match.seq not in rows]
                 rows |= hits.learnings(self.rows, missing, scope.at)

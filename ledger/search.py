@@ -9,13 +9,16 @@ Lean path: stdlib only.
 
 import json
 import sqlite3
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from ledger import query, rank, sql
 
 Rows = Callable[[str, Mapping[str, Any]], list[tuple[Any, ...]]]
 """Runs a statement of `sql.py` with its binds and returns every row."""
+
+ALIAS_WEIGHT = 1.0
+"""What a word is worth that was named for a learning, against one that stands once in a text of usual length."""
 
 CHUNK = 200
 """Matched learnings that are looked at together, best first."""
@@ -86,18 +89,36 @@ class Stems:
             self._connection = None
 
 
-def look_up(rows: Rows, stems: Stems, terms: tuple[str, ...]) -> Words:
+def look_up(rows: Rows, stems: Stems, terms: tuple[str, ...], at: int = sql.NOW) -> Words:
     """Return what `terms` find, common ones left out where the ledger is large."""
     total = rows(sql.INDEXED_ROWS, {})[0][0]
     counts = counted(rows, stems, terms) if total >= rank.PLANNED_FROM else {}
     chosen = rank.plan(terms, counts, total)
     by_term: dict[str, dict[int, float]] = {}
+    aliased = by_alias(rows, chosen.kept, at)
     for term in chosen.kept:
         found: dict[int, float] = dict(rows(sql.WORD_MATCHES, {"match": query.match((term,))}))
-        if found:
-            by_term[term] = rank.rescaled(found, total)
-            counts[term] = len(found)
+        scores = rank.rescaled(found, total)
+        also = aliased.get(term, frozenset()) - found.keys()
+        if also:
+            worth = ALIAS_WEIGHT * rank.information(len(found) + len(also), total)
+            scores.update(dict.fromkeys(also, worth))
+        if scores:
+            by_term[term] = scores
+            counts[term] = len(scores)
     return Words(by_term, counts, chosen, total)
+
+
+def by_alias(rows: Rows, terms: Sequence[str], at: int = sql.NOW) -> dict[str, frozenset[int]]:
+    """Return the learnings that somebody named a term for (`learnings alias`), as of `at`; one look when none is."""
+    if not rows(sql.HAS_ALIASES, {}):
+        return {}
+    found = {}
+    for term in terms:
+        named = frozenset(seq for (seq,) in rows(sql.ALIAS_MATCHES, {"match": query.match((term,)), "at": at}))
+        if named:
+            found[term] = named
+    return found
 
 
 def counted(rows: Rows, stems: Stems, terms: tuple[str, ...]) -> dict[str, int]:

@@ -44,7 +44,7 @@ WORD_MATCHES = """SELECT rowid, -bm25(learning_fts, 2.0, 1.0, 1.5, 1.0)
 FROM learning_fts WHERE learning_fts MATCH :match"""
 """Learnings that hold a term; weights of title, problem, solution, tags."""
 
-ALIAS_MATCHES = f"""SELECT l.seq, -bm25(alias_fts)
+ALIAS_MATCHES = f"""SELECT l.seq
 FROM alias_fts JOIN alias AS a ON a.event_seq = alias_fts.rowid AND {_HOLDS.format("a")}
 JOIN learning AS l ON l.id = a.learning_id WHERE alias_fts MATCH :match"""
 """Learnings that are found by a term because somebody named it for them (`aliases.derived`), as of `:at`."""
