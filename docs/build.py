@@ -196,6 +196,7 @@ def sentence(one: object) -> str:
 
 ENVIRONMENT = {
     "LEARNINGS_FILE": "the ledger, unless `--file` names another",
+    "LEARNINGS_OFF": "not empty and not `0`: no prompt of this session is shown anything",
     "XDG_DATA_HOME": "on Linux, the folder that holds `learnings/ledger.db` (default `~/.local/share`)",
     "LOCALAPPDATA": "the same on Windows, which is untested; on macOS it is `~/Library/Application Support`",
 }
@@ -237,7 +238,7 @@ def view_page() -> Iterator[str]:
     for one in (*tables.LOG_ROWS, *tables.PROJECTION_ROWS):
         columns = ", ".join(f"`{column.name}`" for column in tables.table_of(one).columns)
         yield from (f"### Table {tables.name_of(one)}", "", f"{sentence(one)}", "", f"{columns}", "")
-    yield "`learning_fts` is the words index (FTS5); `word_count` and `word_total` are statistics for planning a query."
+    yield "`learning_fts` is the words index (FTS5); `alias_fts` the one of aliases; `word_count` and `word_total` are statistics for planning a query."
 
 
 def view(name: str, told: dict[str, Any], level: str = "## ", prefix: str = "") -> Iterator[str]:

@@ -11,6 +11,7 @@ from contextlib import ExitStack, contextmanager
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from ledger.answer import LIMIT_MAX
 from ledger.errors import AmbiguousId, BadArgument, NotFound
 from ledger.model import AGENT_PREFIX_CHARS, EVERYWHERE, ID_CHARS, ID_PREFIX, TRUST_FILES, Actor, Draft, plain
 from ledger.reader import Reader, open_reader
@@ -35,6 +36,24 @@ PROJECTS_MAX = 50
 
 ALWAYS = 12
 """Fields of a hit that are always sent, in `Hit`'s order; the others only when they say something."""
+
+
+INDEX_MAX = 20
+INDEXED = (
+    "id",
+    "title",
+    "category",
+    "project",
+    "state",
+    "trust",
+    "recorded_at",
+    "score",
+    "since",
+    "fork",
+    "via",
+    "parts",
+)
+"""Most rows of an index, and what each says: enough to choose what to fetch with get_learnings."""
 
 
 class Session(NamedTuple):
@@ -95,6 +114,7 @@ class Steps:
 
 def query_learnings(session: Session, given: dict[str, Any]) -> dict[str, Any]:
     """Search; see `Reader.query`."""
+    is_index = given.get("index", False)
     with session.reading() as reader:
         answer = reader.query(
             given["query"],
@@ -103,13 +123,15 @@ def query_learnings(session: Session, given: dict[str, Any]) -> dict[str, Any]:
             tags=tuple(given.get("tags", ())),
             as_of=_seq(reader, given.get("as_of")),
             include_superseded=given.get("include_superseded", False),
-            limit=given.get("limit", 10),
+            limit=min(given.get("limit", 10), INDEX_MAX if is_index else LIMIT_MAX),
+            explain=given.get("explain", False),
         )
+    said = [_said(plain(hit)) for hit in answer.hits]
     return {
-        "hits": [_said(plain(hit)) for hit in answer.hits],
+        "hits": [{key: hit[key] for key in INDEXED if key in hit} for hit in said] if is_index else said,
         "truncated": answer.truncated,
         "as_of": answer.as_of,
-    }
+    } | ({"plan": answer.plan} if answer.plan is not None else {})
 
 
 def list_learnings(session: Session, given: dict[str, Any]) -> dict[str, Any]:

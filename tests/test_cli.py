@@ -14,7 +14,24 @@ from ledger import cli, cli_read
 from ledger.cli_call import Command, Result
 
 HIT = "id title problem solution category project tags state trust recorded_at supersedes score"
-READS = {"query", "show", "list", "history", "stats", "sql", "export", "serve", "verify", "help", "project", "config"}
+READS = {
+    "recall",
+    "why",
+    "exposures",
+    "eval",
+    "query",
+    "show",
+    "list",
+    "history",
+    "stats",
+    "sql",
+    "export",
+    "serve",
+    "verify",
+    "help",
+    "project",
+    "config",
+}
 
 
 @pytest.fixture

@@ -106,6 +106,21 @@ def test_an_alias_is_replaced_and_taken_away(inside: Inside) -> None:
     assert rows == [['["connection pool"]']]
 
 
+def test_an_alias_finds_what_its_words_do_not(inside: Inside) -> None:
+    """Words a person would type lead to the learning as of when they were named, through its chain as well."""
+    learning = inside.record("the broker drops packets", "restart it")["id"]
+    named = inside.document("alias", learning, "zorblatt", "message queue")["seq"]
+
+    found = inside.document("query", "zorblatt", "--project", "demo")["hits"]
+    before = inside.document("query", "zorblatt", "--project", "demo", "--as-of", str(named - 1))["hits"]
+    inside.document("supersede", learning, "--problem", "events", "--solution", "use two", "--reason", "new")
+    after = inside.document("query", "zorblatt", "--project", "demo")["hits"]
+
+    assert [hit["id"] for hit in found] == [learning]
+    assert learning not in [hit["id"] for hit in before]
+    assert after[0]["via"] == [learning]
+
+
 def test_judged_exposures_become_a_set_that_can_be_measured(inside: Inside, tmp_path: Path) -> None:
     """What was right is relevant, what was wrong is wrong, and chains come along."""
     inside.document("recall", PROMPT, "--project", "demo", "--session", "s1")
