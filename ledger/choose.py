@@ -10,7 +10,7 @@ import json
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
-from ledger import evidence, gate, hits, meaning, prompt, query, sql
+from ledger import evidence, gate, hits, meaning, prompt, query, rank, sql
 from ledger.answer import Hit
 from ledger.evidence import Evidence
 from ledger.prompt import Clause, Prompt
@@ -135,6 +135,7 @@ def ranked(reader: "Reader", asked: Prompt, scope: Scope, previous: str | None =
     best = [_head(chances) for chances in heads.values()]
     best.sort(key=lambda one: (-one.probability, -one.seq))
     rows = hits.learnings(reader.rows, [one.seq for one in best], scope.at)
+    best = [_spelled(one, rows[one.seq], gathering.terms) for one in best]
     return Order(_arranged(reader, best, rows), rows, gathering.worded_only)
 
 
@@ -158,6 +159,13 @@ def _head(chances: list[tuple[float, Evidence]]) -> Ranked:
     return Ranked(one.head, one.head_id, probability, dict(one.told), matched, via, None)
 
 
+def _spelled(one: Ranked, row: hits.Learning, terms: Sequence[str]) -> Ranked:
+    """Return a candidate with the share of words that it holds with other accents only: the very spelling goes first."""
+    other = query.spelled_otherwise(terms, " ".join(str(text) for text in row[2:5]))
+    cost = 1.0 - rank.SPELLING_COST * other
+    return one._replace(probability=one.probability * cost, told={**one.told, "spelled_otherwise": other})
+
+
 # -- learnings that stand for each other -----------------------------------------------------------------------------------
 
 
@@ -172,7 +180,7 @@ def _arranged(reader: "Reader", best: list[Ranked], rows: dict[int, hits.Learnin
     copies: list[Ranked] = []
     for group in _groups(best[:COMPARED], likeness.same_subject):
         chance = max(one.probability for one in group)
-        group.sort(key=lambda one: (-rows[one.seq][9], -one.seq))
+        group.sort(key=lambda one: (-rows[one.seq][9], one.told["spelled_otherwise"], -one.seq))
         lead = group[0]._replace(probability=chance)
         placed.append(lead)
         for one in group[1:]:

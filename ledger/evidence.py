@@ -195,6 +195,11 @@ class Gathering:
             for seq, problem, whole in self._reader.rows(sql.VECTORS, {"seqs": json.dumps(seqs)})
         } if self._looks else {}
         stems = self._stems(texts, seqs)
+        generations: dict[int, dict[str, None]] = {}
+        for seq, head, _, _ in pool:
+            generations.setdefault(head, {}).update(held.get(seq, {}))
+        for seq, head, _, _ in pool:
+            held[seq] = generations[head]
         numbers = {seq: self._numbers(seq, held.get(seq, {}), vectors.get(seq), stems.get(seq, frozenset())) for seq in seqs}
         _compare(numbers)
         return [

@@ -261,7 +261,7 @@ class Reader:
                 found = self._newest(scope, "current", limit + 1)
             rows = hits.learnings(self.rows, [match.seq for match in found[:pool]], scope.at)
             best = found if listed else _final_order(found, rows, asked.terms)
-            if not listed and not include_superseded:
+            if not listed and not include_superseded and (words.plan.kept or not words.plan.dropped):
                 best = self._by_evidence(text, scope, best, previous)
                 missing = [match.seq for match in best if match.seq not in rows]
                 rows |= hits.learnings(self.rows, missing, scope.at)
