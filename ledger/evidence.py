@@ -28,6 +28,8 @@ ROWS_MAX = 12_000
 """Rows that all terms together may match; a row costs 0.3 µs here, because nothing is scored by the index."""
 
 NEAREST = 30
+RESCORED = 120
+RESCORED_LOOKS = 3
 """Learnings that each clause's direction brings in."""
 
 SCANNED_MAX = 150_000
@@ -93,6 +95,7 @@ class Gathering:
         self._reader, self._scope = reader, scope
         self._prompt = prompt
         self._before = before
+        self.texts: dict[int, hits.Learning] = {}
         self.clauses = [*prompt.clauses, *before]
         self._own = len(prompt.clauses)
         self.space = reader.space(scope)
@@ -166,18 +169,35 @@ class Gathering:
                 looks.append(_look(at, vector, signs))
         return looks
 
-    def _near(self) -> set[int]:
-        """Return the seqs that lie nearest to any direction."""
-        found: set[int] = set()
-        for look in self._looks:
-            counts = Counter(look.distances)
-            within, limit = 0, min(counts)
-            for limit in sorted(counts):
-                within += counts[limit]
-                if within >= NEAREST:
-                    break
-            found.update(seq for seq, far in zip(self.space.seqs, look.distances, strict=True) if far <= limit)
+    def _near(self) -> dict[int, float]:
+        """Return the seqs that lie nearest to any direction, with how much they stand out, 0 to about 2.
+
+        Signs alone lose the right one among thousands, so the first directions take
+        more by their signs and keep the best of them by their whole vectors.
+        """
+        found: dict[int, float] = {}
+        for number, look in enumerate(self._looks):
+            close = self._closest(look, RESCORED if number < RESCORED_LOOKS else NEAREST)
+            if number < RESCORED_LOOKS and len(close) > NEAREST:
+                rows = self._reader.rows(sql.VECTORS, {"seqs": json.dumps(close)})
+                exact = {seq: meaning.cosine(look.vector, meaning.unpacked(whole)) for seq, _, whole in rows}
+                for seq in sorted(exact, key=lambda seq: -exact[seq])[:NEAREST]:
+                    found[seq] = max(found.get(seq, 0.0), 3.5 * exact[seq])
+                continue
+            for seq in close:
+                far = (look.mean - look.distances[self.space.at[seq]]) / look.spread
+                found[seq] = max(found.get(seq, 0.0), 0.5 * far)
         return found
+
+    def _closest(self, look: Look, many: int) -> list[int]:
+        """Return about as many seqs as are asked for, those with the fewest different signs."""
+        counts = Counter(look.distances)
+        within = limit = 0
+        for limit in sorted(counts):
+            within += counts[limit]
+            if within >= many:
+                break
+        return [seq for seq, far in zip(self.space.seqs, look.distances, strict=True) if far <= limit]
 
     # -- candidates ----------
 
@@ -189,7 +209,7 @@ class Gathering:
                 held.setdefault(seq, {})[term] = None
         pool = self._allowed(self._best(held))
         seqs = sorted({seq for seq, *_ in pool})
-        texts = hits.learnings(self._reader.rows, seqs, self._scope.at)
+        texts = self.texts = hits.learnings(self._reader.rows, seqs, self._scope.at)
         vectors = {
             seq: (meaning.unpacked(problem), meaning.unpacked(whole))
             for seq, problem, whole in self._reader.rows(sql.VECTORS, {"seqs": json.dumps(seqs)})
@@ -213,11 +233,12 @@ class Gathering:
         for seq, terms in held.items():
             rough[seq] = max(mass * (0.3 + share) for share, mass, _ in self._shares(terms))
         listed = self._listed() if self._scope.category is not None else ()
-        for seq in {*self._near(), *listed, *sorted(rough, key=lambda seq: -rough[seq])[:60]}:
+        near = self._near()
+        for seq in {*near, *sorted(rough, key=lambda seq: -rough[seq])[:60]}:
             at = self.space.at.get(seq)
             if at is not None and self._looks:
-                far = min((look.distances[at] - look.mean) / look.spread for look in self._looks)
-                rough[seq] = rough.get(seq, 0.0) + 0.5 * max(0.0, -far)
+                far = max((look.mean - look.distances[at]) / look.spread for look in self._looks)
+                rough[seq] = rough.get(seq, 0.0) + near.get(seq, 0.3 * max(0.0, far))
         rough.update({seq: rough.get(seq, 0.0) + 1.0 for seq in listed})
         return sorted(rough, key=lambda seq: (-rough[seq], -seq))[: 3 * WEIGHED_MAX]
 
