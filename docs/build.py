@@ -238,7 +238,10 @@ def view_page() -> Iterator[str]:
     for one in (*tables.LOG_ROWS, *tables.PROJECTION_ROWS):
         columns = ", ".join(f"`{column.name}`" for column in tables.table_of(one).columns)
         yield from (f"### Table {tables.name_of(one)}", "", f"{sentence(one)}", "", f"{columns}", "")
-    yield "`learning_fts` is the words index (FTS5); `alias_fts` the one of aliases; `word_count` and `word_total` are statistics for planning a query."
+    yield (
+        "`learning_fts` is the words index (FTS5), `alias_fts` the one of aliases; `word_count` and `word_total` are "
+        "statistics for planning a query."
+    )
 
 
 def view(name: str, told: dict[str, Any], level: str = "## ", prefix: str = "") -> Iterator[str]:

@@ -37,7 +37,6 @@ PROJECTS_MAX = 50
 ALWAYS = 12
 """Fields of a hit that are always sent, in `Hit`'s order; the others only when they say something."""
 
-
 INDEX_MAX = 20
 INDEXED = (
     "id",

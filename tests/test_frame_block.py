@@ -8,7 +8,7 @@ from ledger.frame import FRAME_UNITS, frame, units
 
 HIT = Hit(
     "lrn_" + "a" * 26, "the title", "the problem", "the solution", "env", "demo", [], "current", 2,
-    "2026-01-01T00:00:00.000000Z", [], 1.0, None, "sure", False, "2026-01-01", [], [], [], [], None,
+    "2026-01-01T00:00:00.000000Z", [], 1.0, None, "sure", bool(0), "2026-01-01", [], [], [], [], None,
 )  # fmt: skip
 
 

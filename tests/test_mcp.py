@@ -594,3 +594,16 @@ def test_every_category_is_accepted(talk: Talk) -> None:
 
     assert tuple(given) == CATEGORIES
     assert talk.document("query_learnings", query="x", category="tool-pref")["hits"] == []
+
+
+def test_an_index_names_and_an_explanation_says_why(talk: Talk) -> None:
+    """`index` answers titles without texts, `explain` the words that were found; what is not asked for is not there."""
+    talk.document("record_learning", problem="the wombat burrow floods", solution="dig uphill", project="demo")
+
+    index = talk.document("query_learnings", query="wombat burrow", index=True)
+    told = talk.document("query_learnings", query="wombat burrow", explain=True)
+
+    assert "solution" not in index["hits"][0]
+    assert index["hits"][0]["title"] == "the wombat burrow floods"
+    assert "wombat" in told["plan"]["kept"]
+    assert told["hits"][0]["parts"]
