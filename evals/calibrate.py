@@ -21,6 +21,7 @@ from ledger.ledger import Ledger
 from ledger.measures import Answered, Case
 from ledger.model import person
 from ledger.reader import Reader
+from ledger.search import Scope
 
 SQUARED = ("in_problem", "ahead_words", "ahead_meaning", "share", "mass", "covered", "about", "whole", "prompt", "stands_out")
 CROSSED = (
@@ -49,8 +50,8 @@ class Row(NamedTuple):
 
 def terms(vectors: bool) -> list[tuple[str, ...]]:
     """Return the terms of a model: every number, squares and products."""
-    every = [(name,) for name in evidence.FEATURES]
-    every += [(name, name) for name in SQUARED] + [(one, two) for one, two in (term.split("*") for term in CROSSED)]
+    every: list[tuple[str, ...]] = [(name,) for name in evidence.FEATURES]
+    every += [(name, name) for name in SQUARED] + [tuple(term.split("*")) for term in CROSSED]
     return [term for term in every if vectors or not MEANING.intersection(term)]
 
 
@@ -62,7 +63,7 @@ def gathered(reader: Reader, cases: Iterable[Case], keys: dict[str, str]) -> lis
         if asked.silence is not None:
             continue
         projects = json.dumps(reader.projects(case.project))
-        scope = choose.Scope(projects=projects, category=case.category, trust=choose.TRUST_MIN)
+        scope = Scope(projects=projects, category=case.category, trust=choose.TRUST_MIN)
         found = evidence.Gathering(reader, asked, scope, choose.before(asked, case.previous_turn)).candidates()
         for one in found:
             key = keys[one.head_id]

@@ -28,8 +28,11 @@ TRUST_MIN = 2
 RANKER = "2"
 """Version of the order that this module makes; it stands in every exposure."""
 
-COMPARED = 10
+COMPARED = 12
 """Candidates that are compared with each other, the likeliest first."""
+
+LEADING = 5
+"""Candidates that are compared with every other: what contradicts them may rank far below."""
 
 BEFORE_CLAUSES = 6
 """Clauses of the turn before that may sharpen a prompt, the last ones."""
@@ -174,12 +177,12 @@ def _arranged(reader: "Reader", best: list[Ranked], rows: dict[int, hits.Learnin
     """Return the candidates in their final order, copies and what is contradicted behind what stands for them."""
     vectors = {
         seq: (meaning.unpacked(problem), meaning.unpacked(whole))
-        for seq, problem, whole in reader.rows(sql.VECTORS, {"seqs": json.dumps([one.seq for one in best[:COMPARED]])})
+        for seq, problem, whole in reader.rows(sql.VECTORS, {"seqs": json.dumps([one.seq for one in best])})
     }
     likeness = _Likeness(rows, vectors)
     placed: list[Ranked] = []
     copies: list[Ranked] = []
-    for group in _groups(best[:COMPARED], likeness.same_subject):
+    for group in _groups(best, likeness.same_subject):
         chance = max(one.probability for one in group)
         group.sort(key=lambda one: (-rows[one.seq][9], one.told["spelled_otherwise"], -one.seq))
         lead = group[0]._replace(probability=chance)
@@ -192,7 +195,7 @@ def _arranged(reader: "Reader", best: list[Ranked], rows: dict[int, hits.Learnin
         copies += [one._replace(behind=("copy", group[0].id)) for one in group[1:]]
     copied = {one.id for one in copies}
     kept = sorted((one for one in placed if one.id not in copied), key=lambda one: (-one.probability, -one.seq))
-    return [*kept, *best[COMPARED:], *copies]
+    return [*kept, *copies]
 
 
 class _Likeness:
@@ -203,18 +206,24 @@ class _Likeness:
     ) -> None:
         self._rows, self._vectors = rows, vectors
         self._solutions: dict[int, frozenset[str]] = {}
+        self._subjects: dict[int, str] = {}
         self._known: dict[tuple[int, int], tuple[float, float]] = {}
 
     def same_subject(self, one: Ranked, other: Ranked) -> bool:
-        """Return whether both answer the same question: one title, or problems and tags that are all but the same."""
+        """Return whether both answer the same question: one title, or problems that are all but the same.
+
+        Of different trust less will do: showing both would show a contradiction.
+        """
         first, second = self._rows[one.seq], self._rows[other.seq]
         if first[6] != second[6]:
             return False
-        if query.subject(first[2]) == query.subject(second[2]):
+        if self._subject(one.seq) == self._subject(other.seq):
             return True
         about, whole = self._cosines(one.seq, other.seq)
+        if first[9] == second[9]:
+            return about >= 0.9 or (whole >= 0.75 and about >= 0.75)
         same_tags = first[7] == second[7] and first[7] not in (None, "[]")
-        return about >= 0.9 or (whole >= 0.65 and about >= (0.5 if same_tags else 0.75))
+        return about >= 0.75 or whole >= 0.8 or (same_tags and whole >= 0.55 and about >= 0.4)
 
     def copies(self, one: Ranked, other: Ranked) -> bool:
         """Return whether both say the same: by their whole texts, or by texts alike with one solution."""
@@ -222,7 +231,7 @@ class _Likeness:
         first, second = self._solution(one.seq), self._solution(other.seq)
         shared = len(first & second)
         return whole >= 0.7 or (
-            (whole >= 0.5 or not self._vectors) and shared >= 2 and shared >= 0.4 * min(len(first), len(second))
+            (whole >= 0.45 or not self._vectors) and shared >= 2 and shared >= 0.4 * min(len(first), len(second))
         )
 
     def _cosines(self, one: int, other: int) -> tuple[float, float]:
@@ -234,6 +243,11 @@ class _Likeness:
             self._known[key] = meaning.cosine(first[0], second[0]), meaning.cosine(first[1], second[1])
         return self._known[key]
 
+    def _subject(self, seq: int) -> str:
+        if seq not in self._subjects:
+            self._subjects[seq] = query.subject(self._rows[seq][2])
+        return self._subjects[seq]
+
     def _solution(self, seq: int) -> frozenset[str]:
         if seq not in self._solutions:
             self._solutions[seq] = frozenset(query.build(self._rows[seq][4] or "").terms)
@@ -241,10 +255,12 @@ class _Likeness:
 
 
 def _groups(ordered: list[Ranked], alike: Callable[[Ranked, Ranked], bool]) -> list[list[Ranked]]:
-    """Return the candidates in groups of what is alike, each in the order given."""
+    """Return the candidates in groups of what is alike, each in the order given; only the likeliest are compared."""
     groups: list[list[Ranked]] = []
-    for one in ordered:
-        near = [group for group in groups if any(alike(one, other) for other in group)]
+    place = {one.id: number for number, one in enumerate(ordered)}
+    for number, one in enumerate(ordered):
+        most = COMPARED if number < COMPARED else LEADING
+        near = [group for group in groups if any(place[other.id] < most and alike(one, other) for other in group)]
         merged = [*(other for group in near for other in group), one]
         groups = [group for group in groups if group not in near]
         groups.append(sorted(merged, key=lambda other: (-other.probability, -other.seq)))

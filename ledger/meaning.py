@@ -12,7 +12,7 @@ Lean path: stdlib only, patterns compiled on first use.
 import re
 import sqlite3
 from array import array
-from math import pi, sin, sqrt
+from math import sqrt
 from operator import mul
 from typing import NamedTuple
 
@@ -22,6 +22,9 @@ VERSION = "1"
 """Version of the token table that the numbers of the gate were fitted with."""
 
 DIMS = 256
+LENGTH = 600.0
+"""Length of every vector: a value is 37 on average, and one in a thousand is cut at 127."""
+
 WORDS_MAX = 480
 """Words of one text that are summed; as many of the heaviest tokens still fit in a lane."""
 
@@ -48,11 +51,10 @@ _patterns: dict[str, re.Pattern[str]] = {}
 
 
 class Vector(NamedTuple):
-    """A text's direction: its signs as one number, its values as int8, and their length."""
+    """A text's direction: its signs as one number, and its values as int8, all vectors being of one length."""
 
     sign: int
     values: "array[int]"
-    length: float
 
 
 class TokenTable:
@@ -167,18 +169,13 @@ def packed(vector: Vector) -> tuple[bytes, bytes]:
 
 def unpacked(values: bytes) -> Vector:
     """Return a stored vector without its signs, which rescoring does not need."""
-    numbers = array("b", values)
-    return Vector(0, numbers, sqrt(sum(map(mul, numbers, numbers))) or 1.0)
+    return Vector(0, array("b", values))
 
 
 def cosine(one: Vector, other: Vector) -> float:
-    """Return how alike two directions are, -1 to 1; 8 µs."""
-    return sum(map(mul, one.values, other.values)) / (one.length * other.length)
-
-
-def from_distance(bits: float) -> float:
-    """Return the cosine that two vectors with so many different signs have on average."""
-    return sin(pi * (0.5 - bits / DIMS))
+    """Return how alike two directions are, -1 to 1; 6 µs."""
+    dot: int = sum(map(mul, one.values, other.values))
+    return dot / (LENGTH * LENGTH)
 
 
 def _lanes(values: bytes) -> int:
@@ -192,10 +189,10 @@ def _direction(total: int) -> Vector:
     """Return the direction of a sum of lanes, scaled to fill int8."""
     raw = (total + _CENTRE).to_bytes(DIMS * _LANE, "little")
     sums = [value - 2_147_483_648 for value in array("I", raw)]
-    scale = 127 / (max(max(sums), -min(sums)) or 1)
-    values = array("b", [round(value * scale) for value in sums])
+    scale = LENGTH / (sqrt(sum(map(mul, sums, sums))) or 1.0)
+    values = array("b", [max(-127, min(127, round(value * scale))) for value in sums])
     sign = int(raw[_LANE - 1 :: _LANE].translate(_BIT)[::-1], 2)
-    return Vector(sign, values, sqrt(sum(map(mul, values, values))) or 1.0)
+    return Vector(sign, values)
 
 
 def _pattern(name: str) -> re.Pattern[str]:
