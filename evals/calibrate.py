@@ -16,16 +16,19 @@ import tempfile
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
-from ledger import choose, evals, eval_set, evidence, gate, meaning, measures, prompt
+from ledger import choose, eval_set, evals, evidence, gate, meaning, measures, prompt
 from ledger.ledger import Ledger
 from ledger.measures import Answered, Case
 from ledger.model import person
 from ledger.reader import Reader
 from ledger.search import Scope
 
-SQUARED = ("in_problem", "ahead_words", "ahead_meaning", "share", "mass", "covered", "about", "whole", "prompt", "stands_out")
+SQUARED = (
+    "in_problem", "ahead_words", "ahead_meaning", "share", "mass", "covered", "about", "whole", "prompt", "stands_out",
+)  # fmt: skip
 CROSSED = (
-    "in_problem*about", "in_problem*covered", "share*about", "share*mass", "rarest*covered", "turns*about", "turns*mass", "about*stands_out",
+    "in_problem*about", "in_problem*covered", "share*about", "share*mass", "rarest*covered", "turns*about",
+    "turns*mass", "about*stands_out",
 )  # fmt: skip
 MEANING = frozenset(("about", "whole", "prompt", "stands_out", "agree", "ahead_meaning"))
 """Numbers that only a ledger with vectors has."""
@@ -174,11 +177,13 @@ class Bench:
         with Ledger.open(self.ledger.path) as again:
             return gathered(again.reader, self.known.cases, self.keys)
 
-    def figures(self, cases: Sequence[Case] | None = None) -> dict[str, Answered]:
+    def answers(self, cases: Sequence[Case] | None = None) -> dict[str, Answered]:
+        """Return what the product answers with the gate and the table in force; all cases when none are named."""
         with Ledger.open(self.ledger.path) as again:
             return answered(again.reader, self.known.cases if cases is None else cases, self.keys)
 
     def measured(self, answers: dict[str, Answered]) -> dict[str, object]:
+        """Return the figures of these answers."""
         replaced = {key for row in self.known.learnings for key in row.supersedes}
         facts = {row.key: measures.Known(row.project, row.key in replaced) for row in self.known.learnings}
         return measures.measured(self.known.cases, answers, facts)
@@ -198,13 +203,13 @@ def main(arguments: list[str]) -> None:
                 meaning.use(bench.table if vectors else None)
                 label = "both" if vectors else "words"
                 gate.use(gate.parsed(file_of(final[True], final[False])))
-                shown(f"{label} in sample {os.path.basename(where)}", bench.measured(bench.figures()))
+                shown(f"{label} in sample {os.path.basename(where)}", bench.measured(bench.answers()))
                 answers: dict[str, Answered] = {}
                 for project in sorted({case.project for case in bench.known.cases}):
                     rest = [row for other in benches for row in other.rows[vectors] if row.project != project]
                     model = fitted(rest, vectors)
                     gate.use(gate.parsed(file_of(model, model)))
-                    answers |= bench.figures([case for case in bench.known.cases if case.project == project])
+                    answers |= bench.answers([case for case in bench.known.cases if case.project == project])
                 shown(f"{label} left out", bench.measured(answers))
         if "--write" in arguments:
             path = os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "schema", gate.FILE)

@@ -110,7 +110,7 @@ def choose(
         reasons = _reasons(reader, order, seen, limit)
         shown = [one for one in order.ranked if reasons[one.id] is None]
         chains = hits.Chains(reader.rows, [one.id for one in shown], sql.NOW)
-        served = [hits.hit(order.rows[one.seq], chains, one.probability, one.via, False) for one in shown]
+        served = [hits.hit(order.rows[one.seq], chains, one.probability, one.via, titles=False) for one in shown]
     held = [Held(name, reason) for name, reason in reasons.items() if reason is not None]
     parts: dict[str, dict[str, float | int]] = {
         one.id: {"probability": round(one.probability, 4), **{key: round(value, 4) for key, value in one.told.items()}}
@@ -164,13 +164,13 @@ def _head(chances: list[tuple[float, Evidence]]) -> Ranked:
 
 
 def _spelled(one: Ranked, row: hits.Learning, terms: Sequence[str]) -> Ranked:
-    """Return a candidate with the share of words that it holds with other accents only: the very spelling goes first."""
+    """Return a candidate that is the less likely the more of the words it holds with other accents only."""
     other = query.spelled_otherwise(terms, " ".join(str(text) for text in row[2:5]))
     cost = 1.0 - rank.SPELLING_COST * other
     return one._replace(probability=one.probability * cost, told={**one.told, "spelled_otherwise": other})
 
 
-# -- learnings that stand for each other -----------------------------------------------------------------------------------
+# -- learnings that stand for each other -------------------------------------------------------------------------------
 
 
 def _arranged(reader: "Reader", best: list[Ranked], rows: dict[int, hits.Learning]) -> list[Ranked]:
@@ -267,7 +267,7 @@ def _groups(ordered: list[Ranked], alike: Callable[[Ranked, Ranked], bool]) -> l
     return groups
 
 
-# -- the gate ------------------------------------------------------------------------------------------------------------
+# -- the gate ----------------------------------------------------------------------------------------------------------
 
 
 def _reasons(reader: "Reader", order: Order, seen: frozenset[str], limit: int) -> dict[str, str | None]:

@@ -43,8 +43,8 @@ WEIGHED_MAX = 40
 
 FEATURES = (
     "share", "mass", "covered", "rarest", "of_prompt", "about", "whole", "prompt", "stands_out", "several", "named",
-    "elsewhere", "agree", "asks", "wants", "points", "turns", "pasted", "replaced", "category", "before", "ahead_words", "ahead_meaning",
-    "in_problem", "problem_mass",
+    "elsewhere", "agree", "asks", "wants", "points", "turns", "pasted", "replaced", "category", "before",
+    "ahead_words", "ahead_meaning", "in_problem", "problem_mass",
 )  # fmt: skip
 """What is known of a candidate, in the order of its numbers; docs/explanation/search.md says what each means."""
 
@@ -87,7 +87,8 @@ def space(reader: "Reader", scope: Scope) -> Space:
         return Space(every, [], [], {})
     found = reader.rows(sql.EVERY_SIGN if scope.projects is None else sql.SIGNS, {"projects": scope.projects})
     seqs = [seq for seq, _ in found]
-    return Space(every, seqs, [int.from_bytes(sign, "little") for _, sign in found], {seq: at for at, seq in enumerate(seqs)})
+    signs = [int.from_bytes(sign, "little") for _, sign in found]
+    return Space(every, seqs, signs, {seq: at for at, seq in enumerate(seqs)})
 
 
 class Gathering:
@@ -222,12 +223,15 @@ class Gathering:
             generations.setdefault(head, {}).update(held.get(seq, {}))
         for seq, head, _, _ in pool:
             held[seq] = generations[head]
-        every = {head: frozenset[str]().union(*(stems[seq] for seq, one, *_ in pool if one == head)) for _, head, *_ in pool}
-        inside = {seq: every[head] for seq, head, *_ in pool}
-        numbers = {seq: self._numbers(seq, held.get(seq, {}), vectors.get(seq), stems[seq], inside[seq]) for seq in seqs}
+        every: dict[int, frozenset[str]] = {}
+        for seq, head, _, _ in pool:
+            every[head] = every.get(head, frozenset()) | stems[seq]
+        numbers = {
+            seq: self._numbers(seq, held[seq], vectors.get(seq), stems[seq], every[head]) for seq, head, _, _ in pool
+        }
         _compare(numbers)
         return [
-            Evidence(seq, head, name, via, {**numbers[seq], "replaced": float(via is not None)}, tuple(held.get(seq, {})))
+            Evidence(seq, head, name, via, {**numbers[seq], "replaced": float(via is not None)}, tuple(held[seq]))
             for seq, head, name, via in pool
         ]
 
@@ -274,12 +278,10 @@ class Gathering:
 
     def _stems(self, texts: dict[int, hits.Learning], seqs: list[int]) -> dict[int, frozenset[str]]:
         """Return the stemmed words of each title and problem, filler left out."""
-        raw = [
-            " ".join(
-                word for word in query.indexed(f"{texts[seq][2]} {texts[seq][3]}").split() if not query.is_filler(word.lower())
-            )
-            for seq in seqs
-        ]
+        raw = []
+        for seq in seqs:
+            words = query.indexed(f"{texts[seq][2]} {texts[seq][3]}").split()
+            raw.append(" ".join(word for word in words if not query.is_filler(word.lower())))
         return {seq: frozenset(found) for seq, found in zip(seqs, self._reader.stems.of(raw), strict=True)}
 
     # -- numbers ----------
@@ -323,7 +325,8 @@ class Gathering:
                 elsewhere=self._elsewhere(clause), asks=float(clause.asks), points=float(clause.points),
                 turns=float(clause.turns or self._prompt.turns), pasted=float(clause.pasted),
             )  # fmt: skip
-        inside = [self._weight[term] for term in self._terms_in(generations) if term in held and term in self._clause_terms(by_words)]
+        clause_terms = self.clauses[by_words].terms if self.clauses else ()
+        inside = [self._weight[term] for term in self._terms_in(generations) if term in held and term in clause_terms]
         told["in_problem"] = sum(inside) / (mass / share if share else 1.0)
         told["problem_mass"] = math.log1p(sum(inside))
         told["wants"] = float(self._prompt.wants)
@@ -332,7 +335,12 @@ class Gathering:
         return told
 
     def _meaning(
-        self, seq: int, vectors: tuple[meaning.Vector, meaning.Vector], by_words: int, share: float, told: dict[str, float]
+        self,
+        seq: int,
+        vectors: tuple[meaning.Vector, meaning.Vector],
+        by_words: int,
+        share: float,
+        told: dict[str, float],
     ) -> int:
         """Add what the directions say; return the clause that speaks for this learning."""
         at = self.space.at[seq]
@@ -356,9 +364,6 @@ class Gathering:
     def _terms_in(self, stems: frozenset[str]) -> list[str]:
         """Return the terms of the prompt all of whose words are among these."""
         return [term for term, parts in self._stems_of.items() if parts and stems.issuperset(parts)]
-
-    def _clause_terms(self, at: int) -> tuple[str, ...]:
-        return self.clauses[at].terms if self.clauses else ()
 
 
 def _look(at: int | None, vector: meaning.Vector, signs: list[int]) -> Look:

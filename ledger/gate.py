@@ -35,7 +35,7 @@ class Numbers(NamedTuple):
 
 
 class Gate(NamedTuple):
-    """The file as it was read. A candidate passes from `show_from` on, and from a share of the best one's probability."""
+    """The file as it was read: a candidate passes from a probability on, and from a share of the best one's."""
 
     version: str
     both: Numbers

@@ -9,6 +9,7 @@ so that adding a token is one addition of numbers (0.1 µs) and not 256.
 Lean path: stdlib only, patterns compiled on first use.
 """
 
+import json
 import re
 import sqlite3
 from array import array
@@ -16,6 +17,7 @@ from math import sqrt
 from operator import mul
 from typing import NamedTuple
 
+from ledger import sql
 from ledger.model import schema_path
 
 VERSION = "1"
@@ -66,7 +68,7 @@ class TokenTable:
         self._connection = sqlite3.connect(uri, uri=True, isolation_level=None, check_same_thread=False)
         self._words: dict[str, int] = {}
         self._tokens: dict[str, int | None] = {}
-        self.version = str(dict(self._connection.execute("SELECT key, value FROM meta")).get("version", ""))
+        self.version = str(dict(self._connection.execute(sql.PIECE_META)).get("version", ""))
 
     def close(self) -> None:
         """Close the file."""
@@ -105,11 +107,8 @@ class TokenTable:
             return whole
         while part:
             sizes = range(min(len(part), TOKEN_CHARS), 0, -1)
-            marks = ", ".join("?" * len(sizes))
             names = [mark + part[:size] for size in sizes]
-            row = self._connection.execute(
-                f"SELECT token, vec, weight FROM token WHERE token IN ({marks}) ORDER BY length(token) DESC LIMIT 1", names
-            ).fetchone()
+            row = self._connection.execute(sql.LONGEST_PIECE, {"names": json.dumps(names)}).fetchone()
             if row is not None:
                 total += _lanes(row[1]) * row[2]
             part = part[max(len(row[0]) - len(mark), 1) if row is not None else 1 :]
@@ -120,7 +119,7 @@ class TokenTable:
         """Return a token's weighted vector as lanes, None when it has no row."""
         if token in self._tokens:
             return self._tokens[token]
-        row = self._connection.execute("SELECT vec, weight FROM token WHERE token = ?", (token,)).fetchone()
+        row = self._connection.execute(sql.PIECE, {"token": token}).fetchone()
         found = self._tokens[token] = _lanes(row[0]) * row[1] if row is not None else None
         return found
 

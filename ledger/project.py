@@ -73,7 +73,8 @@ def create_temporary(connection: sqlite3.Connection) -> None:
             connection.execute(statement.replace("CREATE TABLE ", "CREATE TABLE temp.", 1))
     connection.execute(tables.FTS.replace("learning_fts", "temp.learning_fts", 1))
     connection.execute(tables.ALIAS_FTS.replace("alias_fts", "temp.alias_fts", 1))
-    connection.execute(tables.VECTORS[0].replace("CREATE TABLE ", "CREATE TABLE temp.", 1))  # stays empty: no projection
+    # It stays empty: vectors are no projection.
+    connection.execute(tables.VECTORS[0].replace("CREATE TABLE ", "CREATE TABLE temp.", 1))
     connection.execute(INSERTS["projection"], (1, fold.PROJECTION_VERSION, 0))
 
 

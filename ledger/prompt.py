@@ -42,7 +42,8 @@ _SOURCES = {
         r"|no action is (?:needed|required)|nobody reads answers)\b"
         r"|automatisch (?:erzeugt|erstellt|generiert|versandt)|nicht auf diese (?:mail|nachricht) antworten"
         r"|généré automatiquement|ne pas répondre|generado automáticamente|no respond[ae]|gerad[oa] automaticamente"
-        r"|не отвечайте на это|автоматическ\w+ (?:сообщение|уведомление)|自动(?:发送|生成)|请勿回复|自動(?:送信|生成)|返信しないで"
+        r"|не отвечайте на это|автоматическ\w+ (?:сообщение|уведомление)|自动(?:发送|生成)"
+        r"|请勿回复|自動(?:送信|生成)|返信しないで"
         r"|자동(?:으로)? (?:발송|생성)|회신하지 마"
     ),
     "fence": r"```.*?(?:```|\Z)|~~~.*?(?:~~~|\Z)",
@@ -50,58 +51,76 @@ _SOURCES = {
     "changed": r"(?m)^[-+ ].*$",
     "url": r"\b[a-z][a-z0-9+.-]{1,10}://[^\s<>\"')\]]+",
     "stamp": (
-        r"\s*[\[(]?(?:\d{4}[-/]\d\d[-/]\d\d[T ]|\d\d/\d\d/\d\d \d\d:|\d\d:\d\d:\d\d|\d{5,}\.\d+|[A-Z][a-z]{2} [ \d]?\d \d\d:)"
+        r"\s*[\[(]?(?:\d{4}[-/]\d\d[-/]\d\d[T ]|\d\d/\d\d/\d\d \d\d:|\d\d:\d\d:\d\d|\d{5,}\.\d+"
+        r"|[A-Z][a-z]{2} [ \d]?\d \d\d:)"
     ),
     "paste": (
-        r"\s*(?:at [\w$.<>/]+[ (]|File \"|\.\.\. \d+ more|diff --git |index [0-9a-f]{6,}|@@ |\+\+\+ |--- |[|+>$%#]\s|[-+]\s{2,}"
-        r"|[=_\-*]{5,}|\d+ \| |\|\s|-->|[\w./~-]+\.\w{1,5}:\d+|[0-9a-f]{7,40} \w|[\w-]+@[\w-]+[:~]|\w+=\S+$|\"use |import |from \w+ import )"
+        r"\s*(?:at [\w$.<>/]+[ (]|File \"|\.\.\. \d+ more|diff --git |index [0-9a-f]{6,}|@@ |\+\+\+ |--- |["
+        r"|+>$%#]\s|[-+]\s{2,}"
+        r"|[=_\-*]{5,}|\d+ \| |\|\s|-->|[\w./~-]+\.\w{1,5}:\d+|[0-9a-f]{7,40} \w|[\w-]+@[\w-]+[:~]|\w+=\S+$"
+        r"|\"use |import |from \w+ import )"
         r"|.*(?:[;{}]|=>|\),?)\s*$|.*\S(?: {3,}|\t)\S.*(?: {2,}|\t)\S|(?:[^;\n]*;){3,}|(?:[^,\n ]*,){4,}"
     ),
     "error": (
-        r"(?i:\b\w*(?:error|exception|fatal|panic(?:ked)?|denied|refused|timed? ?out|cannot|can't|could not|failed|undefined"
+        r"(?i:\b\w*(?:error|exception|fatal|panic(?:ked)?|denied|refused|timed? ?out|cannot|can't|could not"
+        r"|failed|undefined"
         r"|not found|deadlock|invalid|violat\w+|mismatch|expected)\b)"
     ),
+    "frame": r"\s*(?:at |\+|-)",
     "item": r"\s*(?:[-*•]|\(?\w{1,2}[.)]|#\d+|\d\d:\d\d)\s+",
     "end": r"(?<=[.!?;])[\"')\]]*\s+|(?<=[\u3002\uff01\uff1f\uff1b])|\s[–—-]\s|\n+",
     "comma": r"(?<=,)\s+|(?<=[\uff0c\u3001])",
     "asks": (
         r"[?\uff1f]"
-        rf"|{_W}(?:how|what|which|where|when|who|whom|why|should|may|can|could|must|do|does|is|are|any)\s+(?:i|we|it|there|is|are|"
+        rf"|{_W}(?:how|what|which|where|when|who|whom|why|should|may|can|could|must|do|does|is|are"
+        rf"|any)\s+(?:i|we|it|there|is|are|"
         rf"do|does|the|to|a|an|our|us|my|one|you|somebody|objection\w*)?{_E}"
-        rf"|{_W}(?:wie|was|welche\w*|wo|wann|wer|warum|darf|muss|soll|kann|comment|quel\w*|où|pourquoi|quand|qui|cómo|qué|cuál"
+        rf"|{_W}(?:wie|was|welche\w*|wo|wann|wer|warum|darf|muss|soll|kann|comment|quel\w*|où|pourquoi|quand"
+        rf"|qui|cómo|qué|cuál"
         rf"|dónde|cuándo|como|qual|onde|quando|porque|как|где|что|какой|какую|почему|когда|кто|можно){_E}"
         r"|怎么|如何|吗|哪|什么|多少|是否|ですか|ますか|なぜ|どう|どこ|どの|나요|까요|가요|습니까|어떻게|어떤|어디|언제|왜|했지"
     ),
     "asks_plainly": r"[?\uff1f]\s*$",
     "wants": (
-        rf"{_W}(?:(?:can|may|should|must|shall|could|do|did) (?:i|we)|how (?:do|should|can|to)|where (?:do|should|can|to)|which|when (?:do|should|can)"
+        rf"{_W}(?:(?:can|may|should|must|shall|could|do|did) (?:i|we)|how (?:do|should|can|to)|where (?:do"
+        rf"|should|can|to)|which|when (?:do|should|can)"
         rf"|is it|am i|are we|what (?:may|should|do|can|must) (?:i|we)"
-        rf"|(?:darf|muss|soll|kann|wo|wie) (?:ich|wir|man)|(?:puedo|debo|podemos|debemos|posso|devo|podemos|puis-je|dois-je|peut-on|on peut|doit-on|можно|нужно)){_E}"
+        rf"|(?:darf|muss|soll|kann|wo|wie) (?:ich|wir|man)|(?:puedo|debo|podemos|debemos|posso|devo|podemos"
+        rf"|puis-je|dois-je|peut-on|on peut|doit-on|можно|нужно)){_E}"
         r"|해도 되|해야 하|할까요|될까요|어디|てもいい|べき|ましょうか|可以吗|能不能|要不要|应该"
     ),
     "points": (
-        rf"{_W}(?:this|that|these|those|the (?:other|same|first|second|third|last|left|right|block|above|following)|below|above"
+        rf"{_W}(?:this|that|these|those|the (?:other|same|first|second|third|last|left|right|block|above"
+        rf"|following)|below|above"
         rf"|dies\w*|jene\w*|hier|ci-dessous|celui|cette|ceux|esto|esta|este|eso|isto|isso|essa|это|эт[оуаи]\w*|так){_E}"
         r"|这(?:段|个|里|行)|那(?:个|段)|この|その|ここ|これ|이 (?:함수|문구|코드|파일|줄|변수|부분)|아래"
     ),
     "turns": (
-        rf"{_W}(?:translat\w+|summari[sz]e\w*|rephras\w+|reword\w*|rewrit\w+|proofread\w*|convert\w*|reformat\w*|turn (?:this|the|these|it|them)"
+        rf"{_W}(?:translat\w+|summari[sz]e\w*|rephras\w+|reword\w*|rewrit\w+|proofread\w*|convert\w*"
+        rf"|reformat\w*|turn (?:this|the|these|it|them)"
         rf"|sound (?:less|more|like)|shorten|rename|draw|explain|extract|sort|group|split|draft|changelog|docstring"
-        rf"|make (?:a|me|this|these|it)|write (?:me )?(?:a|an|the)|list (?:who|all|the|them)|what(?:'s| is| does| do)? (?:the )?(?:type|mean|third|first|this|that)"
-        rf"|übersetz\w*|umformulier\w*|fass\w*|tradui\w+|résum\w+|reformul\w+|traduc\w+|resum\w+|tradu[zç]\w*|перевед\w+|перепиш\w+|сократи\w*){_E}"
+        rf"|make (?:a|me|this|these|it)|write (?:me )?(?:a|an|the)|list (?:who|all|the|them)|what(?:'s| is"
+        rf"| does| do)? (?:the )?(?:type|mean|third|first|this|that)"
+        rf"|übersetz\w*|umformulier\w*|fass\w*|tradui\w+|résum\w+|reformul\w+|traduc\w+|resum\w+"
+        rf"|tradu[zç]\w*|перевед\w+|перепиш\w+|сократи\w*){_E}"
         r"|翻译|总结|改写|翻訳|要約|直して|번역|요약|주석"
     ),
     "leaves": (
-        rf"\A\W*(?:ok(?:ay)?[ ,]+)?(?:leave (?:that|it)|other topic|unrelated|different (?:thing|topic|question)|new topic|before that|never ?mind|park (?:this|that)"
-        rf"|put (?:that|it) on ice|forget (?:that|it|the)|by the way|anderes thema|autre (?:sujet|chose)|otra cosa|outra coisa|другое|другая тема|换个话题|別件|다른){_E}"
+        rf"\A\W*(?:ok(?:ay)?[ ,]+)?(?:leave (?:that|it)|other topic|unrelated|different (?:thing|topic"
+        rf"|question)|new topic|before that|never ?mind|park (?:this|that)"
+        rf"|put (?:that|it) on ice|forget (?:that|it|the)|by the way|anderes thema|autre (?:sujet|chose)"
+        rf"|otra cosa|outra coisa|другое|другая тема|换个话题|別件|다른){_E}"
     ),
     "refers": (
         rf"{_W}(?:it|its|there|them|they|that|this|one|he|she|those|these|myself|so|then|also|too"
         rf"|es|dort|damit|dafür|das|le|la|les|y|en|ça|eso|allí|lo|isso|lá|ele|это|его|туда|там){_E}|那|它|それ|そこ|그거|그걸|거기"
     ),
     "agrees": (
-        r"\A\W*(?:(?:yes|yep|yeah|yup|sure|ok(?:ay)?|fine|great|perfect|thanks?|thank you|good|nice|cool|right|correct|exactly|no|nope|nah|hm+|go(?: ahead)?|continue"
-        r"|proceed|done|stop|wait|again|next|looks good|lgtm|same (?:thing|for|here|again)|ditto|likewise|ja|jo|genau|nein|gut|danke|weiter|nei|nej|takk|tack|oui|non|merci|d'accord|parfait|sí|si|vale|gracias|perfecto|sim|não|obrigad[oa]"
+        r"\A\W*(?:(?:yes|yep|yeah|yup|sure|ok(?:ay)?|fine|great|perfect|thanks?|thank you|good|nice|cool"
+        r"|right|correct|exactly|no|nope|nah|hm+|go(?: ahead)?|continue"
+        r"|proceed|done|stop|wait|again|next|looks good|lgtm|same (?:thing|for|here|again)|ditto|likewise"
+        r"|ja|jo|genau|nein|gut|danke|weiter|nei|nej|takk|tack|oui|non|merci|d'accord|parfait|sí|si|vale"
+        r"|gracias|perfecto|sim|não|obrigad[oa]"
         r"|pode|да|нет|хорошо|спасибо|давай|ладно)(?![^\W_])|好|对|行|是的|可以|不|谢谢|はい|いいえ|うん|了解|ありがとう|お願い|네|예|아니|좋아|응|감사|그래)"
     ),
 }
@@ -109,9 +128,11 @@ _patterns: dict[str, re.Pattern[str]] = {}
 
 _CHAT = frozenset(
     """
-both commit commits continue diff done edit file files first second third last left one part push rest rerun run runs same
+both commit commits continue diff done edit file files first second third last left one part
+push rest rerun run runs same
 ship step stop undo revert redo wait go merge option perfect agree convinced simpler better sounds reasonable put back
-forget just changed change next proceed meant mean again all six two three four five way before nope yep lgtm approve approved
+forget just changed change next proceed meant mean again all six two three four five way before nope
+yep lgtm approve approved
 cool nice correct confirm accepted accept apply applied start begin hold pause cancel skip keep show write ask answer
 weiter genau leerzeile ende zeige mach fertig vent litt nei nej takk seguir muda nome давай так покажи да нет suite vas
 sigue adelante hazlo listo parfait vas-y ergens ja nein danke gut
@@ -150,7 +171,7 @@ def read(text: str, category: str | None = None) -> Prompt:
     """Return what a prompt says."""
     text = text[:PROMPT_CHARS]
     if _found("machine", text):
-        return Prompt((), "machine", False, False, False, False)
+        return Prompt((), "machine", wants=False, refers=False, leaves=False, turns=False)
     clauses = tuple(_clauses(text, category))
     told = [clause for clause in clauses if _informative(clause)]
     wants = any(_found("wants", clause.text.lower()) for clause in clauses)
@@ -196,7 +217,7 @@ def condensed(text: str) -> tuple[str, list[str]]:
             text = _pattern("changed").sub("", text)
         kept = [line for line in text.splitlines() if not _pasted(line)]
         pasted = [line for line in [*"\n".join(fenced).splitlines(), *text.splitlines()] if _pasted(line)]
-        errors = [_bare(line) for line in pasted if _found("error", line) and not line.lstrip().startswith(("at ", "+", "-"))]
+        errors = [_bare(line) for line in pasted if _found("error", line) and _pattern("frame").match(line) is None]
         text = "\n".join(kept) if any(line.strip() for line in kept) else lines[0]
     return _pattern("url").sub(_named, text), list(dict.fromkeys(errors))[:ERRORS_MAX]
 
@@ -211,7 +232,7 @@ def _without_payload(prose: str) -> str:
 
 
 def _pasted(line: str) -> bool:
-    """Return whether a line of several was not written by the one who asks: of a log, a trace, a diff, a table, code."""
+    """Return whether a line of several was pasted: of a log, a trace, a diff, a table, or code."""
     if not line.strip() or _pattern("item").match(line):
         return False
     if _pattern("stamp").match(line) or _pattern("paste").match(line):

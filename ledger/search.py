@@ -134,7 +134,7 @@ def counted(rows: Rows, stems: Stems, terms: tuple[str, ...]) -> dict[str, int]:
 
 
 def live_heads(rows: Rows, scope: Scope, names: list[str]) -> list[tuple[str, int, str]]:
-    """Return (superseded id, seq of a live head of its chain, id of the head) for every head that passes the filters."""
+    """Return (superseded id, seq of a live head of its chain, id of the head), heads that pass the filters only."""
     links = rows(sql.LINKS_ONWARD, {"ids": json.dumps(names), "at": scope.at})
     ends = sorted({link[1] for link in links})
     live = {name: seq for seq, name, fits in rows(sql.LIVE, {**scope._asdict(), "ids": json.dumps(ends)}) if fits}

@@ -65,10 +65,17 @@ WORD_ROWS = "SELECT rowid FROM learning_fts WHERE learning_fts MATCH :match LIMI
 
 # -- meaning -----------------------------------------------------------------------------------------------------------
 
+PIECE_META = "SELECT key, value FROM meta"
+PIECE = "SELECT vec, weight FROM token WHERE token = :token"
+LONGEST_PIECE = """SELECT token, vec, weight FROM token WHERE token IN (SELECT value FROM json_each(:names))
+ORDER BY length(token) DESC, token LIMIT 1"""
+"""Of the token table, which is a file of its own."""
+
 VECTOR_VERSION = "SELECT version FROM vector_version"
 SCOPE_SEQS = """SELECT seq FROM learning
 WHERE :projects IS NULL OR project IN (SELECT value FROM json_each(:projects)) ORDER BY seq"""
-SIGNS = "SELECT seq, sign FROM vector WHERE project IN (SELECT value FROM json_each(:projects)) ORDER BY project, sign, seq"
+SIGNS = """SELECT seq, sign FROM vector
+WHERE project IN (SELECT value FROM json_each(:projects)) ORDER BY project, sign, seq"""
 EVERY_SIGN = "SELECT seq, sign FROM vector ORDER BY project, sign, seq"
 """Signs of the learnings of a scope, from an index alone."""
 

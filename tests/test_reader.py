@@ -14,7 +14,7 @@ from conftest import FakeClock
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
-from ledger import answer, project, rank, search, sql, tables
+from ledger import answer, meaning, project, rank, search, sql, tables
 from ledger.answer import Hit
 from ledger.errors import (
     AmbiguousId,
@@ -129,8 +129,9 @@ def test_a_hit_is_as_old_as_its_source_says(ledger: Ledger) -> None:
     assert late.since == late.recorded_at
 
 
-def test_two_words_of_two_generations_add_up(ledger: Ledger) -> None:
-    """The successor is credited with its own words and those of what it replaced."""
+def test_two_words_of_two_generations_add_up(ledger: Ledger, monkeypatch: pytest.MonkeyPatch) -> None:
+    """By words alone, the successor is credited with its own and those of what it replaced."""
+    monkeypatch.setattr(meaning, "_shared", [None])
     old = ledger.record(draft("kafka consumer lags"))
     new = ledger.supersede(old.id, "redpanda consumer is slow", "more partitions", "moved")
     ledger.record(draft("redpanda licence"))
