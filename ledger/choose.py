@@ -37,6 +37,12 @@ LEADING = 5
 BEFORE_CLAUSES = 6
 """Clauses of the turn before that may sharpen a prompt, the last ones."""
 
+ALIKE_SHARE = 0.6
+"""Share of the shorter problem's words that two must have in common to be on one subject, where no vectors tell."""
+
+UNLIKE_BITS = 100
+"""Different signs of 256 from which two learnings are not compared any closer: a cosine of about 0.33."""
+
 NEAR_COSINE = 0.15
 """Least cosine at which a learning that shares no word with a question is an answer to it."""
 
@@ -140,7 +146,8 @@ def ranked(reader: "Reader", asked: Prompt, scope: Scope, previous: str | None =
     rows = dict(gathering.texts)
     rows |= hits.learnings(reader.rows, [one.seq for one in best if one.seq not in rows], scope.at)
     best = [_spelled(one, rows[one.seq], gathering.terms) for one in best]
-    return Order(_arranged(reader, best, rows), rows, gathering.worded_only)
+    signs = {one.seq: gathering.space.sign(one.seq) for one in best}
+    return Order(_arranged(reader, best, rows, signs), rows, gathering.worded_only)
 
 
 def before(asked: Prompt, previous: str | None) -> Sequence[Clause]:
@@ -173,13 +180,15 @@ def _spelled(one: Ranked, row: hits.Learning, terms: Sequence[str]) -> Ranked:
 # -- learnings that stand for each other -------------------------------------------------------------------------------
 
 
-def _arranged(reader: "Reader", best: list[Ranked], rows: dict[int, hits.Learning]) -> list[Ranked]:
+def _arranged(
+    reader: "Reader", best: list[Ranked], rows: dict[int, hits.Learning], signs: dict[int, int | None]
+) -> list[Ranked]:
     """Return the candidates in their final order, copies and what is contradicted behind what stands for them."""
     vectors = {
         seq: (meaning.unpacked(problem), meaning.unpacked(whole))
         for seq, problem, whole in reader.rows(sql.VECTORS, {"seqs": json.dumps([one.seq for one in best])})
     }
-    likeness = _Likeness(rows, vectors)
+    likeness = _Likeness(rows, vectors, signs)
     placed: list[Ranked] = []
     copies: list[Ranked] = []
     for group in _groups(best, likeness.same_subject):
@@ -202,9 +211,12 @@ class _Likeness:
     """Tells whether two learnings are on one subject, or say one thing."""
 
     def __init__(
-        self, rows: dict[int, hits.Learning], vectors: dict[int, tuple[meaning.Vector, meaning.Vector]]
+        self,
+        rows: dict[int, hits.Learning],
+        vectors: dict[int, tuple[meaning.Vector, meaning.Vector]],
+        signs: dict[int, int | None],
     ) -> None:
-        self._rows, self._vectors = rows, vectors
+        self._rows, self._vectors, self._signs = rows, vectors, signs
         self._solutions: dict[int, frozenset[str]] = {}
         self._subjects: dict[int, str] = {}
         self._known: dict[tuple[int, int], tuple[float, float]] = {}
@@ -222,6 +234,9 @@ class _Likeness:
         about, whole = self._cosines(one.seq, other.seq)
         if first[9] == second[9]:
             return about >= 0.9 or (whole >= 0.75 and about >= 0.75)
+        if not self._vectors:
+            words = [frozenset(query.build(row[3] or "").terms) for row in (first, second)]
+            return len(words[0] & words[1]) >= max(2, ALIKE_SHARE * min(map(len, words)))
         same_tags = first[7] == second[7] and first[7] not in (None, "[]")
         return about >= 0.75 or whole >= 0.8 or (same_tags and whole >= 0.55 and about >= 0.4)
 
@@ -237,6 +252,10 @@ class _Likeness:
     def _cosines(self, one: int, other: int) -> tuple[float, float]:
         if one not in self._vectors or other not in self._vectors:
             return 0.0, 0.0
+        first_sign, second_sign = self._signs.get(one), self._signs.get(other)
+        if first_sign is not None and second_sign is not None:
+            if (first_sign ^ second_sign).bit_count() > UNLIKE_BITS:
+                return 0.0, 0.0
         key = (min(one, other), max(one, other))
         if key not in self._known:
             first, second = self._vectors[one], self._vectors[other]

@@ -38,7 +38,7 @@ SCANNED_MAX = 150_000
 """Comparisons of signs that one prompt may cost, 0.1 µs each; large scopes are scanned for fewer clauses."""
 
 VECTORS_MAX = 10
-WEIGHED_MAX = 40
+WEIGHED_MAX = 30
 """Learnings whose vectors and texts are looked at."""
 
 FEATURES = (
@@ -67,6 +67,12 @@ class Space(NamedTuple):
     seqs: list[int]
     signs: list[int]
     at: dict[int, int]
+
+
+    def sign(self, seq: int) -> int | None:
+        """Return the signs of a learning, None when it has no vector."""
+        at = self.at.get(seq)
+        return self.signs[at] if at is not None else None
 
 
 class Look(NamedTuple):
