@@ -56,7 +56,7 @@ def variants() -> dict[str, Callable[[], Any]]:
 
 
 def answers(reader: Reader, known: eval_set.EvalSet, keys: dict[str, str], alone: bool) -> dict[str, Answered]:
-    """Return what is answered; `alone` takes the order of the evidence, without what explicit questions add by words."""
+    """Return what is answered; `alone` takes the order of the evidence, without what a question adds by words."""
     found = evals.asked(reader, known.cases, keys)[0]
     if not alone:
         return found

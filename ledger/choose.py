@@ -253,9 +253,9 @@ class _Likeness:
         if one not in self._vectors or other not in self._vectors:
             return 0.0, 0.0
         first_sign, second_sign = self._signs.get(one), self._signs.get(other)
-        if first_sign is not None and second_sign is not None:
-            if (first_sign ^ second_sign).bit_count() > UNLIKE_BITS:
-                return 0.0, 0.0
+        known = first_sign is not None and second_sign is not None
+        if known and ((first_sign or 0) ^ (second_sign or 0)).bit_count() > UNLIKE_BITS:
+            return 0.0, 0.0
         key = (min(one, other), max(one, other))
         if key not in self._known:
             first, second = self._vectors[one], self._vectors[other]

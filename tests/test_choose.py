@@ -1,0 +1,169 @@
+"""What a prompt is shown: the right learning, once, from whom it should come; or nothing, with the reason."""
+
+import json
+
+import pytest
+
+from ledger import choose, gate, meaning
+from ledger.ledger import Ledger
+from ledger.model import Draft, agent, importer, schema_path
+
+PROJECT = "demo"
+
+
+def draft(problem: str, solution: str, tags: tuple[str, ...] = ()) -> Draft:
+    """Return a draft of the project."""
+    return Draft(problem, solution, project=PROJECT, tags=tags)
+
+
+@pytest.fixture
+def told(ledger: Ledger) -> Ledger:
+    """A ledger with learnings on a dozen subjects."""
+    for problem, solution in (
+        ("Which port does the connection pooler listen on", "PgBouncer listens on 6432, not on 5432"),
+        ("Invoice totals drift by a cent", "Amounts are integer minor units everywhere"),
+        ("Sticky header disappears on iOS Safari", "use overflow-x: clip instead of hidden"),
+        ("Celery tasks ran twice every hour", "visibility_timeout is 14400 in celeryconfig.py"),
+        ("Who approves changes under billing", "one of the two maintainers in CODEOWNERS"),
+        ("Where do staging credentials come from", "doppler run -c stg"),
+        ("Which form library", "react-hook-form plus zod"),
+        ("How translations are released", "Crowdin pulls on merge to main"),
+        ("Serial console settings", "921600 baud 8N1 on PB10"),
+        ("Retention of webhook payloads", "ninety days, then purge_webhooks deletes them"),
+    ):
+        ledger.record(draft(problem, solution))
+    return ledger
+
+
+def titles(chosen: choose.Choice) -> list[str | None]:
+    """Return the titles of what is shown."""
+    return [hit.title for hit in chosen.shown]
+
+
+def test_a_question_is_shown_the_learning_on_its_subject(told: Ledger) -> None:
+    """And nothing else."""
+    chosen = choose.choose(told.reader, "which port does the pooler use?", PROJECT)
+
+    assert titles(chosen) == ["Which port does the connection pooler listen on"]
+    assert chosen.silence is None
+    assert chosen.parts[chosen.shown[0].id]["probability"] >= gate.gate().show_from
+
+
+@pytest.mark.parametrize(
+    ("prompt", "reason"),
+    [
+        ("ok go ahead", "trivial"),
+        ("<task-notification>pooler port 6432</task-notification>", "machine"),
+        ("write me a haiku about autumn leaves", "gate"),
+    ],
+)
+def test_silence_has_a_reason(told: Ledger, prompt: str, reason: str) -> None:
+    """The one word that `why` shows."""
+    chosen = choose.choose(told.reader, prompt, PROJECT)
+
+    assert (chosen.shown, chosen.silence) == ([], reason)
+
+
+def test_nothing_is_shown_twice_in_a_session(told: Ledger) -> None:
+    """What was shown is held back, and says so."""
+    first = choose.choose(told.reader, "which port does the pooler use?", PROJECT)
+    again = choose.choose(told.reader, "which port does the pooler use?", PROJECT, seen=frozenset({first.shown[0].id}))
+
+    assert (again.shown, again.silence) == ([], "shown-before")
+    assert choose.Held(first.shown[0].id, "shown-before") in again.held
+
+
+def test_a_lower_tier_that_contradicts_a_higher_is_not_shown(told: Ledger) -> None:
+    """Though it is the newer one, and fits the prompt as well."""
+    tags = ("hardware", "voltage")
+    told.record(draft("Supply voltage of connector J4", "3.3 V only, 5 V kills the sensor", tags))
+    with told.acting(importer(2)):
+        planted = told.record(draft("Supply of connector J4", "J4 takes 5 V without problems", tags))
+
+    chosen = choose.choose(told.reader, "what supply voltage does connector J4 take?", PROJECT)
+
+    assert titles(chosen) == ["Supply voltage of connector J4"]
+    assert choose.Held(planted.id, "contradicted") in chosen.held
+
+
+def test_of_two_on_one_subject_the_newer_is_shown(told: Ledger) -> None:
+    """They were never linked."""
+    old = told.record(draft("Address of the staging site", "https://stg.demo.example"))
+    new = told.record(draft("Address of the staging site", "https://demo.stg.internal, over the VPN"))
+
+    chosen = choose.choose(told.reader, "what is the address of the staging site?", PROJECT)
+
+    assert [hit.id for hit in chosen.shown][:1] == [new.id]
+    assert choose.Held(old.id, "older") in chosen.held
+
+
+def test_copies_count_once(told: Ledger) -> None:
+    """Restatements of one learning never fill the window."""
+    for problem in ("Where do mails go in local development", "Which way mails go in local development"):
+        told.record(draft(problem, "open the mailpit inbox at localhost:8025, nothing leaves the laptop"))
+
+    chosen = choose.choose(told.reader, "where do mails go in local development?", PROJECT)
+
+    assert len(chosen.shown) == 1
+    assert {"copy", "older"} & {held.reason for held in chosen.held}
+
+
+def test_what_a_file_of_a_repository_says_is_not_shown_unasked(told: Ledger) -> None:
+    """Trust 1 is served to those who ask."""
+    with told.acting(importer(1)):
+        told.record(draft("Which colour has the marmot lamp", "green"))
+
+    assert choose.choose(told.reader, "which colour has the marmot lamp?", PROJECT).shown == []
+    assert told.reader.query("which colour has the marmot lamp?", project=PROJECT).hits[0].trust == 1
+
+
+def test_other_projects_stay_out(told: Ledger) -> None:
+    """However well they fit."""
+    assert choose.choose(told.reader, "which port does the pooler use?", "another").shown == []
+
+
+def test_the_turn_before_sharpens_what_refers_to_it(told: Ledger) -> None:
+    """And is left alone by a prompt that has turned away."""
+    before = "The connection pooler PgBouncer refuses my client."
+
+    asked = choose.before(choose.prompt.read("which port is it?"), before)
+    turned = choose.before(choose.prompt.read("unrelated: which port is it?"), before)
+
+    assert [clause.text for clause in asked] == [before]
+    assert turned == ()
+
+
+def test_a_replaced_text_speaks_for_its_successor(told: Ledger) -> None:
+    """People type the words of the old technology."""
+    with told.acting(agent("s")):
+        old = told.record(draft("How to deploy the API", "fly deploy --app demo-api"))
+        new = told.supersede(old.id, "How to deploy the API", "merge to main; the pipeline does it", "moved")
+
+    chosen = choose.choose(told.reader, "fly deploy --app demo-api does not work, how do I deploy the API?", PROJECT)
+
+    assert [hit.id for hit in chosen.shown][:1] == [new.id]
+
+
+def test_the_choice_names_the_versions_it_depends_on(told: Ledger, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Ranker, gate and token table; the latter is None where words go alone."""
+    assert choose.versions(told.reader) == {"ranker": choose.RANKER, "gate": "1", "tokens": meaning.VERSION}
+    monkeypatch.setattr(meaning, "_shared", [None])
+    assert choose.versions(told.reader)["tokens"] is None
+
+
+def test_words_alone_still_choose(told: Ledger, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A missing token table weakens recall, it does not end it."""
+    monkeypatch.setattr(meaning, "_shared", [None])
+
+    chosen = choose.choose(told.reader, "which port does the connection pooler listen on?", PROJECT)
+
+    assert titles(chosen) == ["Which port does the connection pooler listen on"]
+
+
+def test_the_gate_is_a_few_dozen_numbers_and_none_is_a_length() -> None:
+    """What a script wrote can be read whole."""
+    with open(schema_path(gate.FILE), encoding="utf-8") as file:
+        told = json.load(file)
+
+    assert len(told["both"]["weights"]) < 60
+    assert not {"length", "characters", "clauses", "words"} & set(told["both"]["weights"])
