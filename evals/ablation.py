@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from ledger import choose, eval_set, evals, evidence, gate, meaning, measures, search
+from ledger import choose, eval_set, evals, evidence, gate, meaning, measures, prompt, search
 from ledger.ledger import Ledger
 from ledger.measures import Answered
 from ledger.model import person
@@ -62,7 +62,7 @@ def answers(reader: Reader, known: eval_set.EvalSet, keys: dict[str, str], alone
         return found
     for case in known.cases:
         scope = search.Scope(projects=json.dumps(reader.projects(case.project)), category=case.category)
-        order = choose.ranked(reader, choose.prompt.read(case.prompt, case.category), scope, case.previous_turn)
+        order = choose.ranked(reader, prompt.read(case.prompt, case.category), scope, case.previous_turn)
         ranked = [keys[one.id] for one in order.ranked][: evals.RANKED_MAX]
         found[case.id] = Answered(ranked, found[case.id].injected)
     return found
@@ -83,6 +83,7 @@ def main(arguments: list[str]) -> None:
             ledger.store.refresh_counts()
         print(f"| {'variant':16} | " + " | ".join(COLUMNS) + " | redundant@3 | balanced |")
         print("|---" * (len(COLUMNS) + 3) + "|")
+        figures: dict[str, Any] = {}
         for name, part in variants().items():
             with part(), Ledger.open(f"{home}/ledger.db") as ledger:
                 given = answers(ledger.reader, known, loading.ids, name == "meaning only")

@@ -9,7 +9,7 @@ import re
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from ledger import answer, hits, query, search, sql
+from ledger import answer, hits, meaning, query, search, sql
 from ledger.answer import HistoryEvent, Hit
 from ledger.errors import AmbiguousId, BadArgument, NotFound
 from ledger.model import AGENT_PREFIX_CHARS, ID_CHARS, ID_PREFIX
@@ -142,6 +142,7 @@ def status(reader: "Reader") -> dict[str, Any]:
             "events": head.seq,
             "head": {"seq": head.seq, "hash": head.hash.hex()},
             "projection": {"version": version, "seq": seq},
+            "meaning": _meaning(reader),
             "learnings": dict(reader.rows(sql.COUNT_BY_STATE, {})),
             "projects": dict(reader.rows(sql.COUNT_BY_PROJECT, {})),
             "categories": dict(reader.rows(sql.COUNT_BY_CATEGORY, {})),
@@ -151,6 +152,13 @@ def status(reader: "Reader") -> dict[str, Any]:
                 for name, scope, machine, value in reader.rows(sql.SETTINGS, {})
             ],
         }
+
+
+def _meaning(reader: "Reader") -> dict[str, Any]:
+    """Return whether search goes by meaning too: {table, vectors}, versions, None where there is none to use."""
+    table = meaning.shared()
+    found = reader.rows(sql.VECTOR_VERSION, {})
+    return {"table": table.version if table is not None else None, "vectors": found[0][0] if found else None}
 
 
 def seq_at(reader: "Reader", when: str) -> int:

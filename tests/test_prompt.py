@@ -11,7 +11,8 @@ from ledger import prompt
     "text",
     [
         "", "   \n", "ok", "yes, do that please", "thanks! now commit that", "looks good, ship it", "run it again",
-        "same again for the other two", "ja genau", "weiter", "да, давай так", "네, 그렇게 해 주세요", "はい、お願い", "好,就这样",
+        "same again for the other two", "ja genau", "weiter", "да, давай так",
+        "네, 그렇게 해 주세요", "はい、お願い", "好,就这样",
     ],
 )  # fmt: skip
 def test_a_go_ahead_is_trivial_in_any_language(text: str) -> None:
