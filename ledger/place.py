@@ -19,8 +19,16 @@ if os.name == "nt":  # pragma: no cover - Windows is written for and untested
 else:
     import fcntl
 
-QUEUE_POLL_S, LOCK_POLL_S = 0.002, 0.0005
-"""Waits between tries: of all who queue, and of the one at the head of the queue."""
+QUEUE_POLL_S, LOCK_POLL_S, LEAST_POLL_S = 0.004, 0.0005, 0.0003
+"""Waits between tries: of those who queue, of the one at the head of the queue, and the least.
+
+A wait in the queue shrinks to the least within 0.2 s, so that those who came
+first try most often and are next (20 writers x 50 appends of 3 ms: worst wait
+0.18 s; 0.32 s with one wait for all).
+"""
+
+AGEING = 50
+"""Seconds of waiting that take a second off the wait between two tries."""
 
 
 class Anchor(NamedTuple):
@@ -104,9 +112,8 @@ class WriteLock:
     `busy_timeout` is not a queue: 20 writers waited up to 49 s with it and 0.6 s
     with a lock. Whoever wants the lock takes `<file>.queue` first and gives it up
     once it holds the lock: a writer that comes straight back would else overtake
-    those asleep between two tries (20 writers x 50 appends of 3 ms: worst wait
-    3.2 s without the queue, 0.46 s with it). The holder leaves its process id and
-    the time inside.
+    those asleep between two tries (worst wait 3.2 s without the queue). The holder
+    leaves its process id and the time inside.
     """
 
     def __init__(self, path: str, wait_s: float) -> None:
@@ -149,19 +156,21 @@ class WriteLock:
         except OSError as error:
             raise os_fault(error, path) from None
 
-    def _take(self, fd: int, poll_s: float, deadline: float) -> None:
+    def _take(self, fd: int, most_s: float, deadline: float) -> None:
         """Lock an open file.
 
         Raises:
             Locked: not before the deadline; the message says who holds the lock, and for how long.
         """
+        begun = time.monotonic()
         while not _try_lock(fd):
-            if time.monotonic() >= deadline:
+            now = time.monotonic()
+            if now >= deadline:
                 raise Locked(
                     f"the ledger is locked by {self._holder()}; waited {self._wait_s:g} s and nothing was written",
                     "try again when that process has ended",
                 )
-            time.sleep(poll_s)
+            time.sleep(max(LEAST_POLL_S, most_s - (now - begun) / AGEING))
 
     def _holder(self) -> str:
         fd = self._open(".lock")

@@ -352,8 +352,9 @@ def _is_secret(rule: _Rule, value: _Value, whole: str) -> bool:
 
 def _is_placeholder(text: str) -> bool:
     """Say whether a value only holds the place of a secret (`<token>`, `$VAR`, `your-key-here`, `****`)."""
-    parts = _re("joins").split(text.lower().strip("[](){}<>"))
-    if len(set(text)) <= 1 or all(part in _loaded().placeholders for part in parts if part):
+    words = _loaded().placeholders
+    parts = [part for part in _re("joins").split(text.lower().strip("[](){}<>")) if part]
+    if len(set(text)) <= 1 or all(part in words or (part[-1].isdigit() and part[:-1] in words) for part in parts):
         return True
     return _re("placeholder").match(text) is not None
 

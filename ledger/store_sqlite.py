@@ -52,7 +52,8 @@ whole rebuild; REPLACE fires the delete triggers too."""
 FIXED = ("writable_schema", "journal_mode", "synchronous", "recursive_triggers", "ignore_check_constraints")
 """Pragmas that are set before the authorizer is, and never again; SQLite passes their names on as they were typed."""
 
-_INSERT_EVENT, _INSERT_PAYLOAD = map(project.insert_text, (tables.EventRow, tables.PayloadRow))
+_INSERT_EVENT = project.insert_text(tables.EventRow)
+_INSERT_PAYLOAD = project.insert_text(tables.PayloadRow)
 
 BUSY_MS = 5_000
 """Wait of a writer's statement for a reader's lock; writers queue at the lock file instead."""

@@ -13,7 +13,7 @@ HOME = Path(ledger.__file__).parent.parent
 
 LEVELS = {
     0: ("model", "errors", "answer"),
-    1: ("sql", "sql_log", "query", "rank", "redact", "screen", "frame", "chain", "fold", "settings"),
+    1: ("sql", "sql_log", "query", "rank", "redact", "screen", "frame", "chain", "fold", "fits", "settings"),
     2: ("place", "door", "hits", "search", "compare", "browse", "reader"),
     3: ("results", "tables", "tables_postgres", "store", "store_sqlite", "store_postgres", "project", "upgrade"),
     4: ("view", "ledger", "ingest", "audit", "export"),

@@ -1,4 +1,7 @@
-"""Whatever is changed behind the product's back is named by `verify`, or refused by the database."""
+"""Whatever is changed behind the product's back is named by `verify`, or refused by the database.
+
+Longer than most: every test lays hands on copies of one ledger that holds something of everything.
+"""
 
 import os
 import random
