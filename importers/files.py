@@ -182,10 +182,10 @@ def _utf8_lines(raw: bytes) -> tuple[bytes, list[int]]:
     for number, line in enumerate(raw.replace(b"\r\n", b"\n").replace(b"\r", b"\n").split(b"\n"), 1):
         try:
             line.decode()
+            kept.append(line)
         except UnicodeDecodeError:
             bad.append(number)
-            line = b""
-        kept.append(line)
+            kept.append(b"")
     return b"\n".join(kept), bad
 
 

@@ -99,7 +99,7 @@ def test_a_socket_is_not_opened(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
         listener.bind("s.md")
 
         with pytest.raises(Unread) as caught:
-            files.read_text("s.md")
+            files.read_note("s.md")
 
     assert caught.value.code in ("not-regular", "unreadable")
 
@@ -109,11 +109,11 @@ def test_a_second_name_of_somebody_elses_file_is_refused(tmp_path: Path, monkeyp
     note = tmp_path / "a.md"
     note.write_text(NOTE)
     os.link(note, tmp_path / "b.md")
-    own = files.read_text(str(note))
+    own = files.read_note(str(note)).text
     monkeypatch.setattr(os, "geteuid", lambda: os.getuid() + 1)
 
     with pytest.raises(Unread, match="somebody else") as caught:
-        files.read_text(str(note))
+        files.read_note(str(note))
 
     assert own == NOTE
     assert caught.value.code == "hard-link"
@@ -206,7 +206,7 @@ def test_a_file_that_cannot_be_opened_is_named_by_why(tmp_path: Path, name: str,
     (tmp_path / "x").write_text(NOTE)
 
     with pytest.raises(Unread) as caught:
-        files.read_text(str(tmp_path / name))
+        files.read_note(str(tmp_path / name))
 
     assert caught.value.code == code
 
