@@ -93,9 +93,9 @@ def _imported(call: Call, paths: list[str], project: str | None) -> Result:
 
     with bar("reading") as progress:
         # The bundled notes are trusted alike wherever they are installed, inside a repository or not.
-        bundled = os.path.dirname(schema_path(EXAMPLE))
+        bundled = os.path.realpath(schema_path(EXAMPLE))
         readings = [
-            reading._replace(trust=TRUST_NOTES) if all(path.startswith(bundled) for path in reading.paths) else reading
+            reading._replace(trust=TRUST_NOTES) if reading.paths == (bundled,) else reading
             for reading in scan_paths(paths, project, progress, os.path.expanduser("~"))
         ]
     how = {"again": call.given.again, "dry_run": call.given.dry_run}

@@ -12,7 +12,7 @@ from ledger import cli_text, door
 from ledger.cli_call import DRY_RUN, EVENT_ID, Arg, Call, Result, command, number, texts
 from ledger.cli_read import LEARNING, project_of, whole_id
 from ledger.errors import BadArgument
-from ledger.model import CATEGORIES, EVERYWHERE, Draft, plain
+from ledger.model import CATEGORIES, EVERYWHERE, PROJECT_CHARS, Draft, plain
 
 if TYPE_CHECKING:
     from ledger.ledger import Ledger
@@ -190,6 +190,7 @@ def _draft(call: Call) -> Draft:
 
 
 def _recorded(call: Call, done: "Recorded", project: str) -> Result:
+    project = door.text("project", project, PROJECT_CHARS)[0]  # as it was stored: a secret in it is not said back
     where = "everywhere" if project == EVERYWHERE else f"in {project}"
     instead = f", superseding {cli_text.shorts(done.supersedes)}" if done.supersedes else ""
     line = f"{'found' if done.duplicate else 'recorded'} {cli_text.short(done.id)} as {done.state} {where}{instead}"

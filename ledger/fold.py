@@ -228,6 +228,20 @@ def fold(learning_id: str, acts: Iterable[Act]) -> Flags:
     return flags
 
 
+def trust(learning_id: str, acts: Iterable[Act]) -> int:
+    """Return the highest trust among the live events that brought a learning: its creation and its acceptance.
+
+    What a person accepted, a person stands by: a less trusted channel neither
+    replaces it nor takes it back, although the row keeps the trust it came with.
+    """
+    known = list(acts)
+    live = alive(known)
+    brought = (*CREATING, "proposal.accepted")
+    return max(
+        (act.trust for act in known if act.seq in live and act.stream == learning_id and act.kind in brought), default=0
+    )
+
+
 def faults(acts: list[Act], ids: Iterable[str]) -> list[tuple[Act, Fault]]:
     """Replay what is alive among `acts`; return every event without ground, in seq order, and why.
 

@@ -418,7 +418,7 @@ class Knowledge:
             row["seq"],
             acts[-1].seq,
             state,
-            row["trust"],
+            max(row["trust"], fold.trust(name, acts)),
             bytes(row["content_key"]) if row["content_key"] is not None else None,
             stands,
             frozenset(stood),
@@ -441,8 +441,7 @@ class Knowledge:
     def _live_heads(self, name: str) -> dict[str, int]:
         found = {}
         for (head,) in self._connection.execute(sql_log.HEADS, {"id": name}).fetchall():
-            row = self._connection.execute(sql_log.LEARNING, (head,)).fetchone()
-            found[head] = row[sql_log.LEARNING_COLUMNS.index("trust")]
+            found[head] = fold.trust(head, project.touching(self._connection, (head,)))
         return found
 
 

@@ -138,7 +138,7 @@ class Ledger:
                 found.append(self._recorded(same, row["seq"], view, passed, near, conflicts, duplicate=True))
                 return
             if same is not None and fold.state(view.flags(same)) == "candidate":
-                data = {"supersedes": self._suggested(view, same)}
+                data = {"supersedes": self._suggested(view, same, still_current=True)}
                 view.add(NewEvent("proposal.accepted", same, data, {}, own_id), self.actor)
                 return
             olds = [same] if same is not None else []
@@ -227,7 +227,9 @@ class Ledger:
         def decide(view: View) -> None:
             if expected is not None and view.version(olds[0]) != expected:
                 raise Conflict(olds[0], expected, view.version(olds[0]))
-            lower[:] = [name for name in olds if view.row(name)["trust"] > self.actor.trust]
+            for name in olds:
+                view.row(name)
+            lower[:] = [name for name in olds if view.trust(name) > self.actor.trust]
             self._add_draft(view, passed, olds, own_id, why, propose=bool(lower))
 
         events, view = self._commit(decide, self._intent(passed.draft, own_id), event_id, dry_run)
@@ -253,7 +255,7 @@ class Ledger:
         why = self._reason(reason)
 
         def allow(view: View) -> None:
-            self._may_take_back(view, view.row(name)["seq"], f"learnings retract {name} --reason …")
+            self._may_withdraw(view, name, f"learnings retract {name} --reason …")
 
         return self._change(name, "learning.retracted", {}, {"reason": why}, event_id, dry_run, allow)
 
@@ -288,7 +290,7 @@ class Ledger:
         why = self._reason(reason, required=False)
 
         def allow(view: View) -> None:
-            self._may_take_back(view, view.row(name)["seq"], f"learnings reject {name}")
+            self._may_withdraw(view, name, f"learnings reject {name}")
 
         return self._change(name, "proposal.rejected", {}, _why(why), event_id, dry_run, allow)
 
@@ -297,7 +299,7 @@ class Ledger:
         why = self._reason(reason)
 
         def allow(view: View) -> None:
-            self._may_take_back(view, view.row(name)["seq"], f"learnings quarantine {name} --reason …")
+            self._may_withdraw(view, name, f"learnings quarantine {name} --reason …")
 
         return self._change(name, "learning.quarantined", {"rules": []}, {"reason": why}, event_id, dry_run, allow)
 
@@ -453,7 +455,7 @@ class Ledger:
         data: dict[str, Any] = {"name": name, "scope": "machine" if machine else "ledger"}
         stream = f"setting:{name}"
         if machine:
-            data["machine"] = place.machine_id(self.path)
+            data["machine"] = place.machine_id(self.path, is_dry=dry_run)
             stream += f"@{data['machine']}"
         own_id = _own_id(event_id)
         body = {} if clean is None else {"value": clean}
@@ -578,24 +580,22 @@ class Ledger:
         return [one for one in near if one.id not in left_out], [one for one in conflicts if one.id not in left_out]
 
     def _same_text(self, view: View, draft: Draft) -> str | None:
-        """Return the newest learning of the same text that is current, waiting or withheld."""
+        """Return the newest learning of the same text: a current one first, else one that waits or is withheld."""
         key = chain.content_key(self.store.dedup_key, draft.problem, draft.solution, draft.project)
+        newest: dict[str, str] = {}
         for (name,) in view.raw.execute(sql_log.SAME_CONTENT, (key,)).fetchall():
-            state = fold.state(view.flags(name))
-            if state == "current" or (state == "candidate" and self.actor.kind == "person"):
-                return str(name)
-            if state == "quarantined" and self.actor.kind != "person":
-                return str(name)
-        return None
+            newest.setdefault(fold.state(view.flags(name)), name)
+        return newest.get("current") or newest.get("candidate" if self.actor.kind == "person" else "quarantined")
 
     def _answers(self, view: View, same: str) -> bool:
         """Tell whether a learning of the same text is answer enough: withheld, or as trusted as this channel."""
         state = fold.state(view.flags(same))
-        return state == "quarantined" or (state == "current" and view.row(same)["trust"] >= self.actor.trust)
+        return state == "quarantined" or (state == "current" and view.trust(same) >= self.actor.trust)
 
-    def _suggested(self, view: View, name: str) -> list[str]:
+    def _suggested(self, view: View, name: str, *, still_current: bool = False) -> list[str]:
         row = view.raw.execute(sql_log.CREATING_DATA, (name,)).fetchone()
-        return list(json.loads(row[0]).get("supersedes", ())) if row is not None else []
+        found = json.loads(row[0]).get("supersedes", ()) if row is not None else ()
+        return [old for old in found if not still_current or fold.state(view.flags(old)) == "current"]
 
     def _first_row(self, olds: list[str]) -> dict[str, Any]:
         row = self.store.connection().execute(sql_log.LEARNING, (olds[0],)).fetchone()
@@ -622,6 +622,12 @@ class Ledger:
             mine = (act.channel, act.actor_id, act.trust) == ("mcp", self.actor.id, self.actor.trust)
             if not mine:
                 raise NotAllowed(f"event {seq} was not written by this session; nothing was written", hint)
+
+    def _may_withdraw(self, view: View, name: str, command: str) -> None:
+        """Refuse unless this channel may take a learning from those who are served it."""
+        self._may_take_back(view, view.row(name)["seq"], command)
+        if view.trust(name) > self.actor.trust:
+            raise NotAllowed(f"a person accepted {name}; nothing was written", f"a person can run `{command}`")
 
     def _may_undo(self, view: View, targets: list[Act]) -> None:
         command = (

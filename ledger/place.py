@@ -218,9 +218,9 @@ def read_anchor(path: str) -> Anchor | None:
         anchor = Anchor(found["ledger_id"], found["seq"], found["hash"])
     except (OSError, ValueError, KeyError, TypeError):
         return None
-    if type(anchor.seq) is not int or not isinstance(anchor.hash, str) or not isinstance(anchor.ledger_id, str):
+    if type(anchor.seq) is not int or not 0 <= anchor.seq < 2**63:
         return None
-    return anchor
+    return anchor if isinstance(anchor.hash, str) and isinstance(anchor.ledger_id, str) else None
 
 
 def write_anchor(path: str, anchor: Anchor) -> None:
@@ -241,8 +241,13 @@ def write_anchor(path: str, anchor: Anchor) -> None:
 # -- beside the file ----------
 
 
-def machine_id(path: str) -> str:
-    """Return the opaque id of this machine, made on first use in `<file>.machine` (not part of any export)."""
+def machine_id(path: str, *, is_dry: bool = False) -> str:
+    """Return the opaque id of this machine, made on first use in `<file>.machine` (not part of any export).
+
+    A dry run makes no file: its id is one that the next run may not get.
+    """
+    if is_dry and not os.path.exists(path + ".machine"):
+        return os.urandom(16).hex()
     try:
         fd = os.open(path + ".machine", os.O_RDWR | os.O_CREAT, 0o600)
         try:

@@ -141,6 +141,7 @@ class SqliteStore(Log):
         ):
             connection.execute(f"PRAGMA {pragma}").fetchall()
         connection.set_authorizer(self._authorize)
+        self._driver: sqlite3.Connection = connection
         self._identity = place.identity(self._named)
 
     def _authorize(self, action: int, one: str | None, two: str | None, database: str | None, by: str | None) -> int:
@@ -366,11 +367,14 @@ class SqliteStore(Log):
             self._rebuilding = False
 
     def refresh_counts(self) -> None:
-        """Count words anew when the index grew by a tenth; skipped when somebody else is writing."""
-        with self._transaction(write=False) as connection:
-            old = project.counts_are_old(_raw(connection))
-        if old:
-            try:
+        """Count words anew when the index grew by a tenth; skipped when somebody else is writing.
+
+        An append stands by now, so that a fault here is a remark.
+        """
+        try:
+            with self._transaction(write=False) as connection:
+                old = project.counts_are_old(_raw(connection))
+            if old:
                 with (
                     faults(self.path),
                     self._threads,
@@ -378,8 +382,10 @@ class SqliteStore(Log):
                     self._transaction(write=True) as connection,
                 ):
                     project.refresh_counts(_raw(connection))
-            except Locked:
-                return
+        except Locked:
+            return
+        except LedgerError as error:
+            self.remarks.append(f"words were not counted anew ({error.code}); look with `learnings verify`")
 
     def events(self, after: int = 0) -> Iterator[Event]:
         """Yield the events after seq `after`, a thousand at a time; no lock is held between the thousands."""
@@ -418,9 +424,12 @@ class SqliteStore(Log):
             return True
 
     def connection(self) -> sqlite3.Connection:
-        """Return the driver's connection, for reading between appends."""
-        with self._engine.connect() as connection:
-            return _raw(connection)
+        """Return the driver's connection, for reading between appends.
+
+        Not through the engine, which rolls back what it gets back: with another thread's append in it.
+        """
+        with self._threads:
+            return self._driver
 
     def find_problems(self) -> tuple[int, int, Head, list[Problem]]:
         """Verify chain, commitments, erasures and the anchor; see `audit` for schema and projections."""
@@ -544,6 +553,10 @@ def faults(path: str) -> Iterator[None]:
         raise fault(error, path) from None
     except OSError as error:
         raise place.os_fault(error, path) from None
+    except json.JSONDecodeError:
+        raise Damaged(
+            f"{path} is damaged; nothing was written", "look with `learnings verify` and restore a backup"
+        ) from None
 
 
 def fault(error: Any, path: str) -> LedgerError:

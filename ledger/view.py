@@ -34,6 +34,10 @@ class View:
             self._flags[name] = fold.fold(name, project.touching(self.raw, (name,)))
         return self._flags[name]
 
+    def trust(self, name: str) -> int:
+        """Return how trusted a learning is that may be replaced or taken back; see `fold.trust`."""
+        return fold.trust(name, project.touching(self.raw, (name,)))
+
     def version(self, name: str) -> int:
         """Return the seq of the last event that touches a learning, 0 when there is none."""
         return self.raw.execute(sql_log.LAST_TOUCH, (name,)).fetchone()[0] or 0

@@ -12,7 +12,17 @@ from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ledger.errors import AmbiguousId, BadArgument, NotFound
-from ledger.model import AGENT_PREFIX_CHARS, EVERYWHERE, ID_CHARS, ID_PREFIX, TRUST_FILES, Actor, Draft, plain
+from ledger.model import (
+    AGENT_PREFIX_CHARS,
+    EVERYWHERE,
+    ID_CHARS,
+    ID_PREFIX,
+    PROJECT_CHARS,
+    TRUST_FILES,
+    Actor,
+    Draft,
+    plain,
+)
 from ledger.reader import Reader, open_reader
 
 if TYPE_CHECKING:
@@ -164,7 +174,11 @@ def record_learning(session: Session, given: dict[str, Any]) -> dict[str, Any]:
         tags=tuple(given.get("tags", ())),
     )
     with session.writing(create=True) as ledger:
-        return {**plain(ledger.record(draft)), "project": draft.project}
+        done = ledger.record(draft)
+    from ledger import door
+
+    # As it was stored: a secret in a name is not said back.
+    return {**plain(done), "project": door.text("project", draft.project, PROJECT_CHARS)[0]}
 
 
 def supersede_learning(session: Session, given: dict[str, Any]) -> dict[str, Any]:

@@ -495,3 +495,16 @@ def test_reading_loads_nothing_that_writes(inside: Inside, shell: Shell, words: 
     )
 
     assert (done.returncode, done.stderr) == (0, "")
+
+
+def test_a_secret_in_the_name_of_a_project_is_not_said_back(inside: Inside) -> None:
+    """Answers name a project as it was stored; so does the setting that holds the aliases."""
+    secret = "gh" + "p_" + "A1b2C3d4" * 4 + "wxyz"
+
+    said = inside.document(
+        "record", "--problem", "p", "--solution", "s", "--category", "env", "--project", f"demo {secret}"
+    )
+    aliases = inside.document("project", "alias", f"demo {secret}", "other")
+
+    assert said["project"] == "demo [REDACTED:github-token]"
+    assert aliases["aliases"] == {"other": "demo [REDACTED:github-token]"}

@@ -216,3 +216,20 @@ def test_what_was_masked_is_remarked(inside: Inside, notes: Path) -> None:
     assert "secrets were masked in 1 of them" in done.err
     assert "masked in the text" in typed.err
     assert secret not in inside("export").out
+
+
+def test_notes_of_a_repository_below_a_named_folder_keep_the_trust_of_a_repository(
+    inside: Inside, notes: Path
+) -> None:
+    """Naming a folder makes its own notes the user's, not those of a repository that lies in it."""
+    agent = notes / "checkout" / ".claude" / "agent-memory" / "reviewer"
+    agent.mkdir(parents=True)
+    (notes / "checkout" / ".git").mkdir()
+    (notes / "checkout" / ".git" / "HEAD").write_text("ref: refs/heads/main\n")
+    (agent / "MEMORY.md").write_text("- rule of a stranger\n")
+
+    inside.document("import", str(notes))
+    rows = inside.document("sql", "SELECT solution, trust FROM current_learnings ORDER BY seq")["rows"]
+
+    assert dict(rows)["rule of a stranger"] == 1
+    assert sorted({trust for _, trust in rows}) == [1, 2]

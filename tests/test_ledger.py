@@ -449,6 +449,62 @@ def test_trust_is_the_channels(path: str) -> None:
             assert ledger.reader.show(done.id)["trust"] == trust
 
 
+def test_what_a_person_accepted_is_a_persons_to_everybody_else(both: tuple[Ledger, Ledger], path: str) -> None:
+    """The row keeps the trust it came with; replacing it or taking it back needs a person all the same."""
+    human, model = both
+    old = human.record(draft())
+    waiting = model.supersede(old.id, "the pooler refuses connections", "use port 6543", "moved")
+    human.accept(waiting.id)
+
+    with pytest.raises(NotAllowed):
+        model.retract(waiting.id, "wrong")
+    assert model.supersede(waiting.id, "the pooler", "use port 1", "again").state == "candidate"
+    with Ledger.open(path, importer(2)) as notes:
+        assert notes.supersede(waiting.id, "the pooler", "use port 2", "note").state == "candidate"
+    assert state(human, waiting.id) == "current"
+
+
+def test_what_a_person_says_does_not_wait_for_a_candidate_whose_ground_has_gone(both: tuple[Ledger, Ledger]) -> None:
+    """The candidate of the same text is accepted without what it wanted to replace."""
+    human, model = both
+    old = human.record(draft())
+    waiting = model.supersede(old.id, "the pooler refuses connections", "use port 6543", "moved")
+    human.retract(old.id, "wrong")
+
+    done = human.record(draft(solution="use port 6543"))
+
+    assert (done.id, done.state, done.supersedes) == (waiting.id, "current", [])
+
+
+def test_a_current_learning_of_the_same_text_comes_before_a_newer_one_that_waits(both: tuple[Ledger, Ledger]) -> None:
+    """A repeat is answered by what is served; accepting its twin would make two of it."""
+    human, _ = both
+    served = human.record(draft())
+    human.propose(draft())
+
+    done = human.record(draft())
+
+    assert (done.id, done.duplicate) == (served.id, True)
+
+
+@pytest.mark.soak
+def test_an_undo_of_an_undo_a_thousand_times_over_still_projects(ledger: Ledger) -> None:
+    """Depth of an undo tree costs no stack; the learning is what the parity says."""
+    seq = ledger.record(draft()).seq
+    for _ in range(1_100):
+        seq = ledger.undo(seq).seq
+
+    assert [hit.solution for hit in ledger.reader.query("pooler").hits] == ["use port 5432"]
+    assert ledger.verify().ok
+
+
+def test_a_dry_run_of_a_machines_setting_makes_no_file(ledger: Ledger, path: str) -> None:
+    """Not even the opaque id of the machine."""
+    ledger.set("scan_paths", '["/b"]', machine=True, dry_run=True)
+
+    assert not Path(path + ".machine").exists()
+
+
 # -- other states ----------
 
 

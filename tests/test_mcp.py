@@ -594,3 +594,12 @@ def test_every_category_is_accepted(talk: Talk) -> None:
 
     assert tuple(given) == CATEGORIES
     assert talk.document("query_learnings", query="x", category="tool-pref")["hits"] == []
+
+
+def test_a_secret_in_the_name_of_a_project_is_not_said_back(talk: Talk) -> None:
+    """The answer names the project as it was stored."""
+    secret = "gh" + "p_" + "A1b2C3d4" * 4 + "wxyz"
+
+    done = talk.document("record_learning", problem="p", solution="s", category="env", project=f"demo {secret}")
+
+    assert done["project"] == "demo [REDACTED:github-token]"
