@@ -218,9 +218,7 @@ def test_what_was_masked_is_remarked(inside: Inside, notes: Path) -> None:
     assert secret not in inside("export").out
 
 
-def test_notes_of_a_repository_below_a_named_folder_keep_the_trust_of_a_repository(
-    inside: Inside, notes: Path
-) -> None:
+def test_notes_of_a_repository_below_a_named_folder_keep_the_trust_of_a_repository(inside: Inside, notes: Path) -> None:
     """Naming a folder makes its own notes the user's, not those of a repository that lies in it."""
     agent = notes / "checkout" / ".claude" / "agent-memory" / "reviewer"
     agent.mkdir(parents=True)
