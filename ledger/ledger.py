@@ -239,6 +239,9 @@ class Ledger:
                 f"{lower[0]} came from a more trusted channel, so this is a candidate until a person runs "
                 f"`learnings accept {one.id}`"
             )
+        pinned = [name for name in one.supersedes if view.flags(name).pinned]
+        if pinned:
+            one.remarks.append(f"{pinned[0]} was pinned; pin the new one with `learnings pin {one.id}`")
         loaded = self._still_loaded(olds) if one.supersedes else []
         return Superseded(
             one.id, one.seq, one.supersedes, one.state, loaded, near, conflicts, one.redacted, one.remarks

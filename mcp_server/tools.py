@@ -79,7 +79,10 @@ class Session(NamedTuple):
             path = self.path
             if is_dry and not os.path.exists(path):
                 path = os.path.join(stack.enter_context(TemporaryDirectory()), "ledger.db")
-            yield stack.enter_context(Ledger.open(path, self.actor, create=create))
+            ledger = stack.enter_context(Ledger.open(path, self.actor, create=create))
+            if ledger.store.created and not is_dry:
+                ledger.store.remarks.append("there was no ledger; a new one was made")
+            yield ledger
 
 
 class Steps:
@@ -241,9 +244,9 @@ def _shown(session: Session, reader: Reader, asked: str) -> dict[str, Any] | Non
     """Return one learning with texts within their caps, None when the agent may not have it."""
     try:
         name = _whole(session, reader, asked)
-    except NotFound as error:
-        if isinstance(error, AmbiguousId):
-            raise
+    except AmbiguousId:
+        raise
+    except (NotFound, BadArgument):
         return None
     learning = reader.show(name)
     if learning["state"] in WITHHELD or learning["erased_by"] is not None:

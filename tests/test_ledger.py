@@ -294,6 +294,16 @@ def test_superseding_says_which_file_still_says_the_old(tmp_path: Path, path: st
     assert [tuple(line) for line in new.still_loaded] == [(str(note), 3)]
 
 
+def test_superseding_what_is_pinned_says_that_the_new_one_is_not(ledger: Ledger) -> None:
+    """A pin is a person's word about one learning; the answer names the command that says it again."""
+    old = ledger.record(draft())
+    ledger.pin(old.id)
+
+    new = ledger.supersede(old.id, "the pooler", "use port 6543", "moved")
+
+    assert any(f"learnings pin {new.id}" in remark for remark in new.remarks)
+
+
 def test_unknown_and_empty_lists_of_old_learnings_are_refused(ledger: Ledger) -> None:
     """There must be something to replace."""
     with pytest.raises(NotFound):
