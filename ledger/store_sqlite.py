@@ -2,7 +2,8 @@
 
 One append: lock file → `BEGIN IMMEDIATE` → same file, head not behind its
 anchor → decide → insert → project → commit (`synchronous=FULL`) → anchor →
-unlock → acknowledge.
+unlock → acknowledge. (Longer than most files: the checks of one append stand
+together, in the order in which they must happen.)
 """
 
 import json
