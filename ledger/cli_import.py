@@ -162,9 +162,13 @@ COUNTS = (
 )
 
 
+def _count(number: int, words: str) -> str:
+    return f"{number} {words.replace('sources', 'source') if number == 1 else words}"
+
+
 def _line(call: Call, document: dict[str, Any]) -> str:
     """Return what was done in one line, with how to take it back."""
-    counts = ", ".join(f"{document[key]} {key.replace('_', ' ')}" for key in COUNTS if document[key])
+    counts = ", ".join(_count(document[key], key.replace("_", " ")) for key in COUNTS if document[key])
     hints = [call.typed("undo", "--batch", str(batch)) for batch in document["batches"]]
     undo = f"  (undo: {'; '.join(hints)})" if hints else ""
     return f"{'would have ' if call.given.dry_run else ''}imported: {counts or 'nothing'}{undo}"

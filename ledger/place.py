@@ -27,6 +27,9 @@ first try most often and are next (20 writers x 50 appends of 3 ms: worst wait
 0.18 s; 0.32 s with one wait for all).
 """
 
+BESIDE = (".anchor", ".anchor.new", ".lock", ".queue", ".machine", "-journal", "-wal", "-shm")
+"""Endings of the files that belong to a ledger file: ours, and SQLite's."""
+
 AGEING = 50
 """Seconds of waiting that take a second off the wait between two tries."""
 
@@ -62,6 +65,10 @@ def make_file(path: str) -> None:
     try:
         os.close(os.open(path, os.O_RDWR | os.O_CREAT | getattr(os, "O_NOFOLLOW", 0), 0o600))
     except OSError as error:
+        if os.path.islink(path):
+            raise FileFault(
+                f"{path} is a link that leads nowhere; nothing was written", "make it lead to a ledger, or remove it"
+            ) from None
         raise os_fault(error, path) from None
 
 

@@ -152,6 +152,19 @@ def test_an_export_is_read_back(inside: Inside, shell: Shell, tmp_path: Path) ->
     assert (hit["solution"], hit["project"], hit["tags"], hit["trust"]) == ("use port 6543", "demo", ["db"], 1)
 
 
+def test_an_export_of_this_very_ledger_adds_nothing(inside: Inside, tmp_path: Path) -> None:
+    """All of it is here already, and what was retracted since stays back."""
+    kept, gone = (inside.record(f"{word} hangs", "use port 6543", "--tag", "db") for word in ("postgres", "redis"))
+    file = tmp_path / "out.jsonl"
+    inside("export", "--output", str(file))
+    inside("retract", gone["id"], "--reason", "wrong")
+
+    done = inside.document("import", str(file))
+
+    assert (done["unchanged"], done["batch"]) == (2, None)
+    assert [row["id"] for row in inside.document("list")["rows"]] == [kept["id"]]
+
+
 def test_progress_is_drawn_for_a_terminal_and_is_gone_afterwards(shell: Shell, notes: Path) -> None:
     """Standard output stays the answer alone; on a pipe nothing is drawn at all."""
     outer, inner = os.openpty()
