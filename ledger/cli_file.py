@@ -85,7 +85,8 @@ def verify(call: Call) -> Result:
 
 def _verdict(document: dict[str, Any]) -> Iterator[str]:
     head = document["head"]
-    told = f"{cli_text.counted(document['events'], 'event')}, {document['erased']} erased, head {head['seq']} {head['hash'][:16]}…"
+    events = cli_text.counted(document["events"], "event")
+    told = f"{events}, {document['erased']} erased, head {head['seq']} {head['hash'][:16]}…"
     yield f"{'ok' if document['ok'] else 'not ok'}: {told}"
     rows = [
         ("file" if problem["seq"] is None else f"event {problem['seq']}", problem["code"], problem["message"])

@@ -1,5 +1,6 @@
 """The command line: the public contract, printing, and the start."""
 
+import json
 import os
 import signal
 import subprocess
@@ -401,6 +402,19 @@ def test_text_that_the_terminal_cannot_show_is_escaped(shell: Shell, inside: Ins
 
     assert done.code == 0
     assert "gr\\xfc\\xdfe" in done.out
+
+
+@pytest.mark.parametrize("encoding", ["ascii", "latin-1", "utf-8"])
+def test_json_is_json_in_every_encoding(shell: Shell, inside: Inside, encoding: str) -> None:
+    """What reads it takes UTF-8; a terminal of another encoding gets the same document in ASCII."""
+    inside.record("grüße 漢字 🤯", "s")
+    env = {"PYTHONIOENCODING": encoding, "PYTHONUTF8": "0", "LC_ALL": "C"}
+
+    listed = shell.run("list", "--json", **env)
+    exported = shell.run("export", **env)
+
+    assert listed.document["rows"][0]["title"] == "grüße 漢字 🤯"
+    assert json.loads(exported.out.splitlines()[1])["title"] == "grüße 漢字 🤯"
 
 
 def test_a_closed_pipe_ends_the_command_quietly(inside: Inside, shell: Shell) -> None:
