@@ -100,7 +100,7 @@ def _imported(call: Call, paths: list[str], project: str | None) -> Result:
         ]
     how = {"again": call.given.again, "dry_run": call.given.dry_run}
     done = []
-    with _ledger(call) as ledger:
+    with _ledger(call) as ledger, _said_when_interrupted(call, ledger):
         for reading in readings:
             with bar("recording") as progress:
                 done.append(ingest.run(ledger, reading, plan, vanished, progress=progress, **how))
@@ -120,6 +120,18 @@ def _ledger(call: Call) -> "Iterator[Ledger]":
 
     with TemporaryDirectory() as folder, Ledger.init(os.path.join(folder, "ledger.db")) as ledger:
         yield ledger
+
+
+@contextmanager
+def _said_when_interrupted(call: Call, ledger: "Ledger") -> "Iterator[None]":
+    """Say what became of an import that Ctrl-C ended after its first transaction."""
+    before = ledger.store.head().seq
+    try:
+        yield
+    except KeyboardInterrupt:
+        if ledger.store.head().seq > before:
+            call.remark("what was imported so far stays; import again for the rest, or undo it (view `imports`)")
+        raise
 
 
 def _say_aside(call: Call, document: dict[str, Any]) -> None:

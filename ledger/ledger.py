@@ -170,7 +170,7 @@ class Ledger:
                 view.row(old)
             self._add_draft(view, passed, list(supersedes), own_id, why, propose=True)
 
-        events, view = self._commit(decide, self._intent(passed.draft, own_id), event_id, dry_run)
+        events, view = self._commit(decide, self._intent(passed.draft, own_id, supersedes), event_id, dry_run)
         return self._recorded(events[0].stream, events[0].seq, view, passed, near, conflicts, events=events)
 
     def supersede(
@@ -232,7 +232,7 @@ class Ledger:
             lower[:] = [name for name in olds if view.trust(name) > self.actor.trust]
             self._add_draft(view, passed, olds, own_id, why, propose=bool(lower))
 
-        events, view = self._commit(decide, self._intent(passed.draft, own_id), event_id, dry_run)
+        events, view = self._commit(decide, self._intent(passed.draft, own_id, olds), event_id, dry_run)
         one = self._recorded(events[0].stream, events[0].seq, view, passed, near, conflicts, events=events)
         if lower:
             one.remarks.append(
@@ -278,11 +278,10 @@ class Ledger:
         """
         self._needs_person(f"learnings accept {name}")
         why = self._reason(reason, required=False)
-        data: dict[str, Any] = {"supersedes": list(supersedes or ())}
+        data: dict[str, Any] = {} if supersedes is None else {"supersedes": list(supersedes)}
 
         def allow(view: View) -> None:
-            if supersedes is None:
-                data["supersedes"] = self._suggested(view, name)
+            data.setdefault("supersedes", self._suggested(view, name))
 
         return self._change(name, "proposal.accepted", data, _why(why), event_id, dry_run, allow)
 
@@ -378,7 +377,7 @@ class Ledger:
             BuiltUpon: a later event builds upon it; `cascade` takes that along.
             NotAllowed: a more trusted channel, or another session, wrote it.
         """
-        return self._undo(lambda view: [view.undoable(seq)], reason, cascade, event_id, dry_run, [seq])
+        return self._undo(lambda view: [view.undoable(seq)], reason, cascade, event_id, dry_run, seq)
 
     def undo_batch(
         self,
@@ -405,7 +404,7 @@ class Ledger:
                 raise NotUndoable(f"nothing of import {batch} is left to undo; nothing was written")
             return left
 
-        return self._undo(targets, reason, cascade, event_id, dry_run, [])
+        return self._undo(targets, reason, cascade, event_id, dry_run, batch)
 
     def _undo(
         self,
@@ -414,7 +413,7 @@ class Ledger:
         cascade: bool,
         event_id: str | None,
         dry_run: bool,
-        asked: Sequence[int],
+        asked: int,
     ) -> Undone:
         why = self._reason(reason, required=False)
         own_id = _own_id(event_id)
@@ -425,7 +424,7 @@ class Ledger:
             seqs = [act.seq for act in targets]
             view.drafts.append(NewEvent("event.undone", targets[0].stream, {"targets": seqs}, _why(why), own_id))
 
-        intent = NewEvent("event.undone", "", {"targets": sorted(asked)}, {}, own_id)
+        intent = NewEvent("event.undone", "", {"targets": [asked]}, _why(why), own_id)
         events, view = self._commit(decide, intent, event_id, dry_run)
         return self._undone(view, events[0])
 
@@ -522,10 +521,10 @@ class Ledger:
         return events, views[0]
 
     @staticmethod
-    def _intent(draft: Draft, own_id: str) -> NewEvent:
-        """Return the event that a draft would be, for comparing a retry with the first time."""
-        kind = "learning.recorded"
-        return NewEvent(kind, learning_id(own_id), *content(draft, own_id, kind, (), None), own_id)
+    def _intent(draft: Draft, own_id: str, olds: Sequence[str] | None = None) -> NewEvent:
+        """Return the event that a draft would be, for comparing a retry with the first time; `olds` if it names any."""
+        kind = "learning.recorded" if olds is None else "learning.superseded"
+        return NewEvent(kind, learning_id(own_id), *content(draft, own_id, kind, olds or (), None), own_id)
 
     def _add_draft(
         self,
@@ -703,28 +702,42 @@ def _answer_retry(view: View, intent: NewEvent) -> None:
     stored = [Event._make(row) for row in view.raw.execute(sql_log.EVENTS_OF_COMMAND, ids).fetchall()]
     if not stored:
         return
-    if not _same_intent(intent, stored[0]):
+    if not _same_intent(view, intent, stored[0]):
         raise SameIdOtherContent(intent.event_id)
     raise Again(stored)
 
 
-def _same_intent(intent: NewEvent, event: Event) -> bool:
+def _same_intent(view: View, intent: NewEvent, event: Event) -> bool:
     """Tell whether a stored event is an earlier try of a command.
 
     Kind and targets may have been decided by the state of that time, so a
-    draft is compared by its texts, and an undo by what was asked of it.
+    draft is compared by its texts and by what it was to replace, and an undo
+    by what was asked of it.
     """
-    if intent.kind == "event.undone":
-        return event.kind == intent.kind and set(intent.data["targets"]) <= set(json.loads(event.data)["targets"])
-    creating = intent.kind in fold.CREATING
-    kinds = (*fold.CREATING, "proposal.accepted") if creating else (intent.kind,)
-    if event.kind not in kinds or (event.stream != intent.stream and event.kind != "proposal.accepted"):
+    if intent.kind in fold.CREATING:
+        return _same_draft(view, intent, event)
+    if event.kind != intent.kind or (event.body is not None and json.loads(event.body) != intent.body):
         return False
-    if event.body is None or event.kind == "proposal.accepted":
-        return True
-    stored = json.loads(event.body)
-    wanted = {key: value for key, value in intent.body.items() if not (creating and key == "reason")}
-    return all(stored.get(key) == value for key, value in wanted.items())
+    stored = json.loads(event.data)
+    if event.kind == "event.undone":
+        asked = intent.data["targets"][0]
+        return asked in stored["targets"] or any(view.batch(target) == asked for target in stored["targets"])
+    return event.stream == intent.stream and all(stored.get(key) == value for key, value in intent.data.items())
+
+
+def _same_draft(view: View, intent: NewEvent, event: Event) -> bool:
+    """Tell whether a stored event was made of this draft; an accepted candidate may say it with other white space."""
+    if event.kind == "proposal.accepted" and intent.kind == "learning.recorded":
+        row = view.row(event.stream)
+        names = ("problem", "solution", "project")
+        said = [[str(texts[name]).split() for name in names] for texts in (row, intent.body)]
+        return row["erased_by"] is not None or said[0] == said[1]
+    if event.kind not in fold.CREATING or event.stream != intent.stream:
+        return False
+    if intent.data.get("supersedes") not in (None, json.loads(event.data).get("supersedes", [])):
+        return False
+    stored = json.loads(event.body) if event.body is not None else intent.body
+    return all(stored.get(key) == value for key, value in intent.body.items())
 
 
 def _imagined(plan: DryRun, actor: Actor) -> list[Event]:

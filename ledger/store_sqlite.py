@@ -33,6 +33,7 @@ from ledger.errors import (
     Refused,
     Replaced,
     RolledBack,
+    SameIdOtherContent,
 )
 from ledger.model import Actor, Event, Head, NewEvent, person
 from ledger.place import Anchor, WriteLock
@@ -312,11 +313,20 @@ class SqliteStore(Log):
             if anchor is None or not behind(
                 anchor, moment.head, self.ledger_id, lambda seq: self._hash_at(moment.connection, seq)
             ):
+                if known := self._stored(moment.connection, [event_id]):
+                    return self._retried(known)
                 raise Refused("the log is not behind its anchor; nothing was written", "there is nothing to accept")
             data = {"anchor_seq": max(anchor.seq, 1), "anchor_hash": anchor.hash}
             return self._append(moment, last_time, lambda _: [NewEvent("head.accepted", "ledger", data, {}, event_id)])
 
         return self._write(act, accept=True)
+
+    @staticmethod
+    def _retried(known: list[Event]) -> list[Event]:
+        """Return the `head.accepted` of the first time."""
+        if known[0].kind != "head.accepted":
+            raise SameIdOtherContent(known[0].event_id)
+        return known
 
     # -- projections ----------
 

@@ -103,6 +103,11 @@ class View:
             raise NotFound(f"there is no event {seq}", "look at `learnings history ID` or the view audit_log")
         return acts_of([row])[0]
 
+    def batch(self, seq: int) -> int | None:
+        """Return the import that an event belongs to, None when it is of none."""
+        row = self.raw.execute(sql_log.BATCH_OF, (seq,)).fetchone()
+        return None if row is None else row[0]
+
     def undoable(self, seq: int) -> Act:
         """Return one event that an undo may name.
 

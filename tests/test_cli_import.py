@@ -4,10 +4,15 @@ import json
 import os
 import subprocess
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
 from command import Inside, Shell, keys, refused
+
+from ledger import cli_import
+from ledger.cli_progress import Progress
 
 NOTE = """---
 name: {name}
@@ -244,3 +249,25 @@ def test_notes_of_a_repository_below_a_named_folder_keep_the_trust_of_a_reposito
 
     assert dict(rows)["rule of a stranger"] == 1
     assert sorted({trust for _, trust in rows}) == [1, 2]
+
+
+def test_an_import_that_is_interrupted_says_that_what_it_did_stays(
+    inside: Inside, notes: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Each transaction stands for itself; the next import does the rest."""
+
+    def pressed(done: int, total: int) -> None:
+        raise KeyboardInterrupt
+
+    @contextmanager
+    def bar(what: str) -> Iterator[Progress | None]:
+        yield pressed if what == "recording" else None
+
+    monkeypatch.setattr(cli_import, "bar", bar)
+
+    done = inside("import", str(notes), "--project", "demo")
+
+    assert done.code == 130
+    assert "what was imported so far stays" in done.err.splitlines()[-2]
+    assert inside.document("stats")["learnings"] == {"current": 2}
+    assert inside("undo", "--batch", "1").code == 0

@@ -1,9 +1,11 @@
 """The commands: what they change, what they answer, what they refuse."""
 
-from collections.abc import Iterator
+import threading
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
+from rows import opened
 
 from ledger import redact
 from ledger.errors import (
@@ -203,6 +205,69 @@ def test_an_event_id_cannot_be_used_for_something_else(ledger: Ledger) -> None:
         ledger.retract(done.id, "wrong", event_id=own)
 
     assert ledger.store.head().seq == 1
+
+
+def test_an_event_id_answers_only_what_was_asked_the_first_time(both: tuple[Ledger, Ledger]) -> None:
+    """What a draft was to replace, what an undo was asked for and the value of a setting are content too."""
+    human, model = both
+    one, two = human.record(draft()), human.record(draft(problem="the queue is full"))
+    waiting = model.propose(draft(problem="the cache is cold"))
+    ids = [new_event_id() for _ in range(5)]
+    human.record(draft(problem="the cache  is cold"), event_id=ids[0])
+    human.supersede(one.id, "the pooler", "use port 6543", "moved", event_id=ids[1])
+    human.set("scan_paths", '["/b"]', event_id=ids[2])
+    undone = human.undo(two.seq, event_id=ids[3])
+    held = model.propose(draft(problem="the disk is slow"))
+    human.accept(held.id, [], event_id=ids[4])
+    head = human.store.head()
+
+    others: list[Callable[[], object]] = [
+        lambda: human.record(draft(problem="something else"), event_id=ids[0]),
+        lambda: human.supersede(waiting.id, "the pooler", "use port 6543", "moved", event_id=ids[1]),
+        lambda: human.set("scan_paths", None, event_id=ids[2]),
+        lambda: human.undo_batch(77, event_id=ids[3]),
+        lambda: human.accept(held.id, [waiting.id], event_id=ids[4]),
+    ]
+    for other in others:
+        with pytest.raises(SameIdOtherContent):
+            other()
+
+    assert human.record(draft(problem="the cache  is cold"), event_id=ids[0]).id == waiting.id
+    assert human.accept(held.id, [], event_id=ids[4]).id == held.id
+    assert human.undo(two.seq, event_id=ids[3]).seq == undone.seq
+    assert human.store.head() == head
+
+
+def test_other_threads_that_read_leave_an_append_whole(ledger: Ledger) -> None:
+    """A thread that only asks for the connection once rolled back what another was writing."""
+    is_over = threading.Event()
+
+    def ask() -> None:
+        while not is_over.is_set():
+            ledger.store.connection()
+
+    reader = threading.Thread(target=ask)
+    reader.start()
+    try:
+        done = [ledger.record(draft(problem=f"problem {number}")).seq for number in range(10)]
+    finally:
+        is_over.set()
+        reader.join()
+
+    assert done == list(range(1, 11))
+    assert ledger.verify().ok
+
+
+def test_a_fault_after_the_commit_is_a_remark(ledger: Ledger) -> None:
+    """The answer never says that nothing was written when something was."""
+    with opened(ledger.path) as connection:
+        connection.execute("DROP TABLE word_total")
+        connection.commit()
+
+    done = ledger.record(draft())
+
+    assert done.seq == 1
+    assert [remark for remark in done.remarks if "words were not counted" in remark]
 
 
 @pytest.mark.parametrize("own", ["", "x", "0190-not-a-uuid", "\n" * 36, "G" * 36])
