@@ -109,7 +109,8 @@ def run(words: Sequence[str], env: Mapping[str, str]) -> Result:
         return _explained(name)
     given = parser_of(name, COMMANDS[name], found.arguments).parse_args(arranged(rest, found.arguments))
     path = common.file or default_file(env, sys.platform)
-    return found.run(Call(given, os.path.abspath(path), common.file is not None, common.is_json, env, remark))
+    path = os.path.abspath(os.path.expanduser(path))  # the environment an agent's client sets has no shell behind it
+    return found.run(Call(given, path, common.file is not None, common.is_json, env, remark))
 
 
 def command_of(name: str) -> Command:

@@ -242,6 +242,13 @@ def trust(learning_id: str, acts: Iterable[Act]) -> int:
     )
 
 
+def withdraws(act: Act, learning_id: str) -> bool:
+    """Tell whether an event takes a learning from those who are served it: retracted, rejected or replaced."""
+    if act.kind in ("learning.retracted", "proposal.rejected"):
+        return act.stream == learning_id
+    return act.kind in REPLACING and learning_id in act.data["supersedes"]
+
+
 def faults(acts: list[Act], ids: Iterable[str]) -> list[tuple[Act, Fault]]:
     """Replay what is alive among `acts`; return every event without ground, in seq order, and why.
 

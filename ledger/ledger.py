@@ -123,6 +123,7 @@ class Ledger:
 
         A text that is there already is answered, not written again: on a higher
         channel it supersedes the lower row, and a person's accepts a candidate.
+        One that a more trusted channel took back becomes a candidate.
 
         Raises:
             BadInput, GuardFailed: the draft cannot be stored; nothing was written.
@@ -142,13 +143,22 @@ class Ledger:
                 view.add(NewEvent("proposal.accepted", same, data, {}, own_id), self.actor)
                 return
             olds = [same] if same is not None else []
-            self._add_draft(view, passed, olds, own_id, "the same text from a higher channel" if olds else None)
+            why = "the same text from a higher channel" if olds else None
+            held[:] = [] if olds else self._taken_back(view, passed.draft)
+            self._add_draft(view, passed, olds, own_id, why, propose=bool(held))
 
+        held: list[str] = []
         own_id = _own_id(event_id)
         events, view = self._commit(decide, self._intent(passed.draft, own_id), event_id, dry_run)
         if found:
             return found[0]
-        return self._recorded(events[0].stream, events[0].seq, view, passed, near, conflicts, events=events)
+        done = self._recorded(events[0].stream, events[0].seq, view, passed, near, conflicts, events=events)
+        if held and done.state == "candidate":
+            done.remarks.append(
+                f"a more trusted channel took this text back ({held[0]}), so it is a candidate until a person runs "
+                f"`learnings accept {done.id}`"
+            )
+        return done
 
     def propose(
         self,
@@ -587,11 +597,23 @@ class Ledger:
         newest: dict[str, str] = {}
         for (name,) in view.raw.execute(sql_log.SAME_CONTENT, (key,)).fetchall():
             newest.setdefault(fold.state(view.flags(name)), name)
-        return newest.get("current") or newest.get("candidate" if self.actor.kind == "person" else "quarantined")
+        for state in ("current", "candidate") if self.actor.kind == "person" else ("current", "quarantined"):
+            if state in newest:
+                return newest[state]
+        waiting = newest.get("candidate")
+        return waiting if waiting is not None and view.trust(waiting) >= self.actor.trust else None
+
+    def _taken_back(self, view: View, draft: Draft) -> list[str]:
+        """Return the newest learning of this text when a more trusted channel took it back or replaced it."""
+        key = chain.content_key(self.store.dedup_key, draft.problem, draft.solution, draft.project)
+        rows = view.raw.execute(sql_log.SAME_CONTENT, (key,)).fetchall()
+        return [name for (name,) in rows[:1] if view.withdrawn(name) > self.actor.trust]
 
     def _answers(self, view: View, same: str) -> bool:
-        """Tell whether a learning of the same text is answer enough: withheld, or as trusted as this channel."""
+        """Tell whether one of the same text is answer enough: withheld, waiting, or as trusted as this channel."""
         state = fold.state(view.flags(same))
+        if state == "candidate":
+            return self.actor.kind != "person"
         return state == "quarantined" or (state == "current" and view.trust(same) >= self.actor.trust)
 
     def _suggested(self, view: View, name: str, *, still_current: bool = False) -> list[str]:

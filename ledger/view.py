@@ -38,6 +38,15 @@ class View:
         """Return how trusted a learning is that may be replaced or taken back; see `fold.trust`."""
         return fold.trust(name, project.touching(self.raw, (name,)))
 
+    def withdrawn(self, name: str) -> int:
+        """Return the trust of whoever took a learning back or replaced it, -1 when nobody did."""
+        acts = project.touching(self.raw, (name,))
+        live = fold.alive(acts)
+        found = [act.trust for act in acts if act.seq in live and fold.withdraws(act, name)]
+        if fold.state(self.flags(name)) == "undone":
+            found += [act.trust for act in acts if act.seq in live and act.kind == "event.undone"]
+        return max(found, default=-1)
+
     def version(self, name: str) -> int:
         """Return the seq of the last event that touches a learning, 0 when there is none."""
         return self.raw.execute(sql_log.LAST_TOUCH, (name,)).fetchone()[0] or 0

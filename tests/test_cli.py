@@ -450,6 +450,17 @@ def test_closed_streams_are_no_fault(inside: Inside, shell: Shell) -> None:
     assert shell.run("query", "postgres", before=closed).code == 0
 
 
+def test_a_home_folder_is_understood_without_a_shell(shell: Shell) -> None:
+    """The environment that an agent's client sets reaches the command as it was written."""
+    shell.env["HOME"] = str(shell.folder)
+
+    assert shell.run("init", LEARNINGS_FILE="~/own/ledger.db").code == 0
+    assert shell.run("stats", "--file", "~/own/ledger.db").code == 0
+
+    assert (shell.folder / "own" / "ledger.db").exists()
+    assert not (shell.folder / "~").exists()
+
+
 def test_ctrl_c_ends_with_130(shell: Shell) -> None:
     """One line, no traceback."""
     assert shell.run("init").code == 0

@@ -580,6 +580,36 @@ def test_a_dry_run_of_a_machines_setting_makes_no_file(ledger: Ledger, path: str
     assert not Path(path + ".machine").exists()
 
 
+@pytest.mark.parametrize("act", ["retract", "undo", "supersede"])
+def test_an_agent_does_not_bring_back_what_a_person_took_back(both: tuple[Ledger, Ledger], act: str) -> None:
+    """Its repeat waits, says why, and is not written a second time; a person's repeat is current at once."""
+    human, model = both
+    old = human.record(draft())
+    if act == "supersede":
+        human.supersede(old.id, "the pooler moved", "use port 6543", "moved")
+    elif act == "retract":
+        human.retract(old.id, "wrong")
+    else:
+        human.undo(old.seq)
+
+    waiting = model.record(draft())
+    again = model.record(draft())
+
+    assert (waiting.state, again.id, again.duplicate) == ("candidate", waiting.id, True)
+    assert any(f"learnings accept {waiting.id}" in remark for remark in waiting.remarks)
+    assert "use port 5432" not in [hit.solution for hit in human.reader.query("pooler 5432").hits]
+    assert human.record(draft()).state == "current"
+
+
+def test_an_agent_may_say_again_what_it_took_back_itself(both: tuple[Ledger, Ledger]) -> None:
+    """Only a more trusted channel's word holds against a repeat."""
+    _, model = both
+    old = model.record(draft())
+    model.retract(old.id, "too early")
+
+    assert model.record(draft()).state == "current"
+
+
 # -- other states ----------
 
 
