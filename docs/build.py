@@ -15,10 +15,10 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
-import samples
-
 from ledger import cli, errors, fold, model, settings, tables, tables_postgres
 from ledger.cli_call import Arg
+
+import samples
 
 FOLDER = Path(__file__).resolve().parent / "reference"
 GENERATED = "<!-- Written by docs/build.py; do not edit. -->"

@@ -18,12 +18,12 @@ import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
+from ledger import cli, tables, tables_postgres
+from ledger.ledger import Ledger
+
 import build
 import examples
 import samples
-
-from ledger import cli, tables, tables_postgres
-from ledger.ledger import Ledger
 
 ROOT = Path(__file__).resolve().parent.parent
 FOLDERS = ("tutorial", "how-to", "reference", "explanation", "decisions")

@@ -27,6 +27,7 @@ SKIPPED_FOLDERS = frozenset({".git", ".hg", ".svn", ".venv", "__pycache__", "nod
 """Folders that hold other people's files, or none that are notes."""
 
 _FLAGS = os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_CLOEXEC", 0)
+_UTF16 = (b"\xff\xfe", b"\xfe\xff")
 _BINARY = getattr(os, "O_BINARY", 0)
 
 
@@ -129,7 +130,7 @@ def decoded(raw: bytes) -> str:
     Raises:
         Unread: the bytes are no such text, or hold U+0000.
     """
-    encoding = "UTF-16" if raw[:2] in (b"\xff\xfe", b"\xfe\xff") else "UTF-8"
+    encoding = "UTF-16" if raw[:2] in _UTF16 else "UTF-8"
     try:
         text = raw.decode(encoding).removeprefix("\ufeff")
     except UnicodeDecodeError as error:
@@ -140,13 +141,52 @@ def decoded(raw: bytes) -> str:
     return text.replace("\r\n", "\n").replace("\r", "\n") if "\r" in text else text
 
 
-def read_text(path: str, cap: int = NOTE_BYTES) -> str:
-    """Return the text of a regular file; see `read_bytes` and `decoded`.
+class Note(NamedTuple):
+    """The text of a note; `left_out` says what of the file is not in it, as code, line and message."""
+
+    text: str
+    left_out: list[tuple[str, int, str]]
+
+
+def read_note(path: str, cap: int = NOTE_BYTES) -> Note:
+    """Return as much of a note as is text: lines that are not UTF-8 and what lies beyond the cap are left out.
 
     Raises:
-        Unread: the file or its bytes are not what they should be.
+        Unread: nothing of it can be read.
     """
-    return decoded(read_bytes(path, cap))
+    raw = read_head(path, cap + 1)
+    left_out = []
+    if len(raw) > cap:
+        raw = raw[: raw.rfind(b"\n", 0, cap) + 1]
+        line = raw.count(b"\n") + 1
+        message = f"it is larger than {cap:,} bytes, the limit: nothing was read from this line on"
+        left_out.append(("too-large", line, message))
+        if not raw or b"\0" in raw:
+            raise Unread("too-large", f"it is larger than {cap:,} bytes; the file was skipped")
+    try:
+        return Note(decoded(raw), left_out)
+    except Unread as error:
+        if error.code != "not-text" or raw[:2] in _UTF16:
+            raise
+        kept, bad = _utf8_lines(raw)
+        if not kept.strip():
+            raise
+    more = f", nor are {len(bad) - 1:,} more lines" if len(bad) > 1 else ""
+    left_out.append(("not-text", bad[0], f"this line is not UTF-8{more}; it was left out"))
+    return Note(decoded(kept), left_out)
+
+
+def _utf8_lines(raw: bytes) -> tuple[bytes, list[int]]:
+    """Return bytes with an empty line for each that is not UTF-8, and the numbers of those."""
+    kept, bad = [], []
+    for number, line in enumerate(raw.replace(b"\r\n", b"\n").replace(b"\r", b"\n").split(b"\n"), 1):
+        try:
+            line.decode()
+            kept.append(line)
+        except UnicodeDecodeError:
+            bad.append(number)
+            kept.append(b"")
+    return b"\n".join(kept), bad
 
 
 def shown(path: str) -> str:

@@ -20,26 +20,33 @@ from frontmatter.default_handlers import YAMLHandler
 from ledger.model import Diagnostic
 
 HEADER_CHARS = 64_000
+_BLOCK_MARKS = frozenset({">", ">-", ">+", "|", "|-", "|+"})
 DEPTH_MAX = 16
 KEYS_MAX = 200
 
 # fmt: off
+KNOWN = frozenset({
+    "description", "metadata", "modified", "name", "node_type", "originsessionid", "tags", "title", "type",
+})
 RESERVED = frozenset({
     "actor", "actor_id", "actor_kind", "batch", "channel", "confidence", "created", "created_at", "date",
     "event_id", "id", "pinned", "project", "recorded_at", "seq", "state", "superseded_by", "supersedes",
     "trust", "updated", "updated_at",
 })
 # fmt: on
-"""Keys that would forge what only the ledger or the place of a file may say."""
+"""`KNOWN` are keys by which a header without an end is known as one: without any, its lines are the note's own words.
+`RESERVED` are keys that would forge what only the ledger or the place of a file may say."""
 
 Value = str | list[str]
 
+_TEXTS = frozenset({"description", "name", "type"})
 _LOADER: Any = getattr(yaml, "CBaseLoader", yaml.BaseLoader)
 _END = re.compile(r"^(?:-{3,}|\.{3})[ \t]*$", re.MULTILINE)
 _START = re.compile(r"\s*^-{3,}[ \t]*\n", re.MULTILINE)
 _KEY = re.compile(r"^([ \t]*)([\"']?)([A-Za-z_][\w .-]{0,60}?)\2[ \t]*:(?:[ \t]+(.*))?$")
 _KEY_LINE = re.compile(r"^[ \t]*[\"']?[A-Za-z_][\w .-]{0,60}?[\"']?[ \t]*:(?:[ \t]|$)", re.MULTILINE)
 _ITEM = re.compile(r"^[ \t]*-[ \t]+(.*)$")
+_LINE = re.compile(r"[^\n]*\n|[^\n]+")
 
 
 class Header(NamedTuple):
@@ -77,27 +84,50 @@ def parse(text: str, file: str) -> Header:
     if start is None:
         return Header({}, "", text, 1, [])
     first = text.count("\n", 0, start.end()) + 1
-    end = _END.search(text, start.end(), start.end() + HEADER_CHARS)
-    raw = text[start.end() : end.start() if end else _open_end(text, start.end())]
+    end = _END.search(text, start.end())
+    raw = text[start.end() : end.start() if end else len(text)]
+    if end is not None and not raw.strip():
+        return Header({}, raw, text[end.end() + 1 :], text.count("\n", 0, end.end()) + 2, [])
     if not _KEY_LINE.search(raw):
         return Header({}, "", text, 1, [])
-    body_at = end.end() + 1 if end else start.end() + len(raw)
     diagnostics: list[Diagnostic] = []
     fields = None
     if end is None:
         diagnostics.append(Diagnostic(file, first - 1, "header-open", "the header is never closed; read line by line"))
+    elif len(raw) > HEADER_CHARS:
+        message = f"the header is larger than {HEADER_CHARS:,} characters; its beginning was read line by line"
+        diagnostics.append(Diagnostic(file, first - 1, "header-large", message))
     else:
         fields = _strict(raw, file, first, diagnostics)
     if fields is None:
+        kept = _header_part(raw, is_open=end is None)
+        end, raw = (end if len(kept) == len(raw) else None), kept
         fields = _tolerant(raw)
+        if end is None and not fields.keys() & (KNOWN | RESERVED):
+            return Header({}, "", text, 1, [])
+    body_at = end.end() + 1 if end is not None else start.end() + len(raw)
     fields = _believed(fields, raw, file, first, diagnostics)
     return Header(fields, raw, text[body_at:], text.count("\n", 0, body_at) + 1, diagnostics)
 
 
-def _open_end(text: str, start: int) -> int:
-    """Return where a header that is never closed ends: at the first blank line."""
-    blank = text.find("\n\n", start, start + HEADER_CHARS)
-    return blank + 1 if blank >= 0 else min(len(text), start + HEADER_CHARS)
+def _header_part(raw: str, is_open: bool) -> str:
+    """Return as much of a broken header as can be one: what follows is the note's own words, and none may be lost.
+
+    It ends where a paragraph begins after a blank line; one that is never
+    closed (`is_open`) already at its first line that is no header's.
+    """
+    at, was_blank = 0, False
+    for line in _LINE.findall(raw):
+        if not line.strip():
+            was_blank = True
+        elif line[0] in " \t#" or _KEY.match(line.rstrip("\n")) or _ITEM.match(line.rstrip("\n")):
+            if is_open and was_blank:
+                break
+            was_blank = False
+        elif was_blank or is_open:
+            break
+        at += len(line)
+    return raw[:at]
 
 
 # -- strict -----------------------------------------------------------------------------------------------------------
@@ -197,9 +227,13 @@ def _flat(loaded: dict[str, Any]) -> dict[str, Value]:
 
 
 def _tolerant(raw: str) -> dict[str, Value]:
-    """Return the fields of a header by its lines: `key: value`, indentation ignored, the first of a name wins."""
+    """Return the fields of a header by its lines: `key: value`, indentation ignored, the first of a name wins.
+
+    A line that is neither a key nor an item goes on with the text before it.
+    """
     fields: dict[str, Value] = {}
     items: list[str] | None = None
+    last = ""
     for line in raw.split("\n")[: 4 * KEYS_MAX]:
         item = _ITEM.match(line)
         if item is not None:
@@ -208,13 +242,16 @@ def _tolerant(raw: str) -> dict[str, Value]:
             continue
         match = _KEY.match(line)
         if match is None:
+            before = fields.get(last)
+            if line.strip() and not line.startswith("#") and isinstance(before, str):
+                fields[last] = f"{before} {line.strip()}".lstrip()
             continue
         key, value = match[3].lower(), _unquoted(match[4] or "")
-        items = None
+        items, last = None, ""
         if key in fields or len(fields) >= KEYS_MAX:
             continue
         if value:
-            fields[key] = value
+            fields[key], last = "" if value in _BLOCK_MARKS else value, key
         elif key != "metadata":
             fields[key] = items = []
     return {key: value for key, value in fields.items() if value}
@@ -241,6 +278,9 @@ def _believed(
             diagnostics.append(
                 Diagnostic(file, line, "header-reserved", "a key that only the ledger sets; it was ignored")
             )
+        elif key in _TEXTS and not isinstance(value, str):
+            message = f"`{key}` is a list, not text; it was ignored"
+            diagnostics.append(Diagnostic(file, _line_of(key, raw, first), "header-type", message))
         else:
             kept[key] = value
     modified = kept.pop("modified", None)

@@ -51,14 +51,22 @@ class Block(NamedTuple):
 
 
 def lines(text: str, first: int = 1) -> list[Line]:
-    """Return the lines of a text that count, numbered from `first`; comments of HTML are left out."""
+    """Return the lines of a text that count, numbered from `first`; comments of HTML are left out.
+
+    A comment that is never closed is none: the rest of the note would go with it.
+    """
     found: list[Line] = []
     fence = ""
+    all_lines = text.split("\n")
+    closes = max((number for number, line in enumerate(all_lines, first) if "-->" in line), default=-1)
     in_comment = False
-    for number, line in enumerate(text.split("\n"), first):
+    for number, whole in enumerate(all_lines, first):
+        line = whole
         if in_comment:
-            in_comment = "-->" not in line
-            continue
+            _, mark, line = line.partition("-->")
+            in_comment = not mark
+            if not line.strip():
+                continue
         if fence:
             found.append(Line(number, line, code=True))
             closing = line.strip()
@@ -68,9 +76,11 @@ def lines(text: str, first: int = 1) -> list[Line]:
         opening = _FENCE.match(line)
         if opening is not None:
             fence = opening[1]
-        elif line.lstrip().startswith("<!--"):
-            in_comment = "-->" not in line
-            continue
+        elif line.lstrip().startswith("<!--") and number <= closes:
+            _, mark, line = line.partition("-->")
+            in_comment = not mark
+            if not line.strip():
+                continue
         found.append(Line(number, line, opening is not None and _ITEM.match(line) is None))
     return found
 

@@ -208,7 +208,7 @@ class _Scan:
     def _read_note(self, path: str) -> None:
         part = self._part(NOTES, path)
         try:
-            text = files.read_text(path)
+            text, left_out = files.read_note(path)
         except Unread as error:
             if error.code != "not-found":
                 part.unread.append(path)
@@ -217,8 +217,13 @@ class _Scan:
         parsed = memory_notes.parse(text, path, self._project(path), self.notes)
         part.read.append(path)
         part.drafts += parsed.drafts
-        part.whole |= parsed.whole
         part.diagnostics += parsed.diagnostics
+        if left_out:
+            # What stood there may stand there still, so nothing of this file has gone.
+            part.unread.append(path)
+            part.diagnostics += [Diagnostic(path, line, code, message) for code, line, message in left_out]
+        else:
+            part.whole |= parsed.whole
 
     def _read_export(self, path: str) -> None:
         part = self._part(export.KIND, path)

@@ -28,13 +28,16 @@ def audit(store: SqliteStore) -> Verdict:
     connection = store.reading()
     try:
         problems += [*_schema(connection), *_file(store.connection())]
+        if not all(index_is_reached(connection, name) for name in sql_log.WORD_INDEXES):
+            problems.append(Problem("index", None, DAMAGED_INDEX))
         if not any(problem.code in LOG_FAULTS for problem in problems):
             problems += _projections(connection, store.dedup_key)
     except (LedgerError, connection.Error, ValueError, KeyError, TypeError) as error:
         problems.append(Problem("unreadable", None, f"the projections cannot be compared ({type(error).__name__})"))
     finally:
         connection.close()
-    problems += _index(store)
+    if not any(problem.code == "index" for problem in problems):
+        problems += _index(store)
     return Verdict(not problems, events, erased, _head(head), problems, remarks)
 
 
@@ -59,6 +62,8 @@ def _schema(connection: sqlite3.Connection) -> Iterator[Problem]:
             yield Problem("schema", None, f"{name} is not as this program made it")
         elif name.endswith("_refused") and name not in expected:
             yield Problem("schema", None, f"{name} is a trigger that this program does not know")
+    if "alembic_version" in found and connection.execute(sql_log.REVISIONS).fetchall() != [(tables.SCHEMA_REVISION,)]:
+        yield Problem("schema", None, f"alembic_version does not say {tables.SCHEMA_REVISION}")
     for name, owner in connection.execute(sql_log.FOREIGN_TRIGGERS).fetchall():
         if name not in expected:
             yield Problem("schema", None, f"{name} is a foreign trigger on {owner}")
@@ -157,14 +162,39 @@ COMPARED = {
 """Projection tables, with the columns to compare and the one that names an event."""
 
 
+DAMAGED_INDEX = "the words index is damaged; run `learnings rebuild`"
+
+
+def index_is_reached(connection: sqlite3.Connection, index: str) -> bool:
+    """Tell whether every page of a words index that begins a word can be looked up.
+
+    FTS5's own check walks the pages one after the other and never misses the
+    table that leads to them; without it every query answers nothing. The first
+    page of a segment is reached from any row before it (merges cut pages off).
+    """
+    if connection.execute(sql_log.INDEX_CONFIG.format(index)).fetchall() != [("version", 4)]:
+        return False
+    connection.execute("BEGIN")
+    try:
+        leaves = connection.execute(sql_log.INDEX_LEAVES.format(index)).fetchall()
+        reached = set(connection.execute(sql_log.INDEX_PAGES.format(index)).fetchall())
+    finally:
+        connection.execute("ROLLBACK")
+    seen: set[int] = set()
+    for segment, page, words_end, length in leaves:
+        if segment not in seen:
+            seen.add(segment)
+            if not any((segment, before) in reached for before in range(1, page + 1)):
+                return False
+        elif length > int(words_end, 16) and (segment, page) not in reached:
+            return False
+    return True
+
+
 def _index(store: SqliteStore) -> list[Problem]:
     """Let FTS5 compare its index with its content; it wants a write transaction, which is rolled back."""
     try:
-        return (
-            []
-            if store.index_is_whole()
-            else [Problem("index", None, "the words index is damaged; run `learnings rebuild`")]
-        )
+        return [] if store.index_is_whole() else [Problem("index", None, DAMAGED_INDEX)]
     except LedgerError as error:
         store.remarks.append(f"the words index was not checked: {error.message}")
         return []

@@ -115,7 +115,8 @@ def run(words: Sequence[str], env: Mapping[str, str]) -> Result:
         return _explained(name)
     given = parser_of(name, COMMANDS[name], found.arguments).parse_args(arranged(rest, found.arguments))
     path = common.file or default_file(env, sys.platform)
-    return found.run(Call(given, os.path.abspath(path), common.file is not None, common.is_json, env, remark))
+    path = os.path.abspath(os.path.expanduser(path))  # the environment an agent's client sets has no shell behind it
+    return found.run(Call(given, path, common.file is not None, common.is_json, env, remark))
 
 
 def command_of(name: str) -> Command:
@@ -245,19 +246,24 @@ def _printed(result: Result, is_json: bool) -> int:
     """
     if is_json:
         if result.document is not None:
-            _write(sys.stdout, dumped(result.document) + "\n")
+            _write(sys.stdout, dumped(result.document) + "\n", is_json=True)
     else:
         for line in result.text():
-            _write(sys.stdout, (line if result.is_exact else clean(line)) + "\n")
+            _write(sys.stdout, (line if result.is_exact else clean(line)) + "\n", is_json=result.is_exact)
     if sys.stdout is not None:
         _guarded(sys.stdout.flush)
     return result.exit_code
 
 
-def _write(stream: Any, text: str) -> None:
-    """Write text that the stream's encoding may not hold; a stream that is closed takes nothing."""
+def _write(stream: Any, text: str, is_json: bool = False) -> None:
+    """Write text that the stream's encoding may not hold; a stream that is closed takes nothing.
+
+    JSON is UTF-8 to whoever reads it, so another encoding gets it in ASCII.
+    """
     if stream is not None:
         encoding = getattr(stream, "encoding", None) or "utf-8"
+        if is_json and not text.isascii() and encoding.lower().replace("-", "") != "utf8":
+            text = re.sub("[^\x00-\x7f]", lambda found: json.dumps(found.group())[1:-1], text)
         _guarded(stream.write, text.encode(encoding, "backslashreplace").decode(encoding))
 
 
@@ -279,7 +285,7 @@ def _refused(error: LedgerError, is_json: bool) -> int:
     """Print an error in one line, and as a document when one was asked for."""
     if is_json:
         document = {"error": {"code": error.code, "message": error.message, "hint": error.hint}}
-        _tried(sys.stdout, dumped(document) + "\n")
+        _tried(sys.stdout, dumped(document) + "\n", is_json=True)
     _tried(sys.stderr, "learnings: " + clean(" ".join(str(error).split())) + "\n")
     return error.exit_code
 
@@ -289,15 +295,15 @@ def _failed(error: Exception, is_json: bool) -> int:
     name = type(error).__name__
     hint = "run it again with --debug and report what it prints, without what is private"
     if is_json:
-        _tried(sys.stdout, dumped({"error": {"code": "Internal", "message": name, "hint": hint}}) + "\n")
+        _tried(sys.stdout, dumped({"error": {"code": "Internal", "message": name, "hint": hint}}) + "\n", is_json=True)
     _tried(sys.stderr, f"learnings: internal error: {name}; {hint}\n")
     return INTERNAL
 
 
-def _tried(stream: Any, text: str) -> None:
+def _tried(stream: Any, text: str, is_json: bool = False) -> None:
     """Write what says why the command failed, as far as there is somewhere to write it."""
     try:
-        _write(stream, text)
+        _write(stream, text, is_json)
         if stream is not None:
             stream.flush()
     except (OSError, FileFault):

@@ -12,7 +12,7 @@ import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
 
-from ledger.errors import BadArgument
+from ledger.errors import BadArgument, TooLong
 
 if TYPE_CHECKING:
     from ledger.ledger import Ledger
@@ -50,7 +50,7 @@ class Result(NamedTuple):
     """What a command answers.
 
     `document` is printed with `--json`, the lines of `text` without; `text` is
-    called only then. `is_exact` lines are a file format and printed as they are;
+    called only then. `is_exact` lines are JSON, a file format, and printed as they are;
     all others are cleaned for the terminal. No document means: nothing to print.
     """
 
@@ -216,7 +216,8 @@ def texts(*given: str) -> list[str]:
     """Return texts as given; the one that is `-` is read from standard input.
 
     Raises:
-        BadArgument: more than one is `-`, or the input is far beyond every cap.
+        BadArgument: more than one is `-`.
+        TooLong: the input is far beyond every cap.
     """
     if given.count("-") > 1:
         raise BadArgument("standard input can only be one of the texts; nothing was done", "give the other as it is")
@@ -229,5 +230,5 @@ def _from_stdin() -> str:
         raise BadArgument("standard input is closed; nothing was done", "pipe the text into the command")
     data = stream.buffer.read(STDIN_BYTES + 1)
     if len(data) > STDIN_BYTES:
-        raise BadArgument(f"standard input has more than {STDIN_BYTES:,} bytes; nothing was done", "shorten the text")
+        raise TooLong("standard input", len(data), STDIN_BYTES, "bytes")
     return data.decode("utf-8", "surrogateescape").removeprefix("\ufeff")

@@ -42,10 +42,11 @@ def export(call: Call) -> Result:
     now = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
     form = exporting.FORMATS[given.format]
     if given.output is not None:
+        exporting.check_target(given.output, call.file)
         with call.reading() as reader:
             count = exporting.write(given.output, form(reader, states, now))
         path = os.path.abspath(given.output)
-        return Result({"file": path, "lines": count}, lambda: [f"wrote {count} lines to {path}"])
+        return Result({"file": path, "lines": count}, lambda: [f"wrote {cli_text.counted(count, 'line')} to {path}"])
     if call.is_json:
         with call.reading() as reader, reader.snapshot():
             top = exporting.header(reader, now)
@@ -76,7 +77,7 @@ def verify(call: Call) -> Result:
     codes = {problem.code for problem in verdict.problems}
     fault = RolledBack if codes == {"rolled_back"} else Damaged
     if codes:
-        call.remark(f"{len(verdict.problems)} problems; nothing was changed")
+        call.remark(f"{cli_text.counted(len(verdict.problems), 'problem')}; nothing was changed")
     if "rolled_back" in codes:
         call.remark("find the newer file, or accept this one with `learnings verify --accept-head`")
     return Result(document, lambda: _verdict(document), 0 if verdict.ok else fault.exit_code)
@@ -84,7 +85,8 @@ def verify(call: Call) -> Result:
 
 def _verdict(document: dict[str, Any]) -> Iterator[str]:
     head = document["head"]
-    told = f"{document['events']} events, {document['erased']} erased, head {head['seq']} {head['hash'][:16]}…"
+    events = cli_text.counted(document["events"], "event")
+    told = f"{events}, {document['erased']} erased, head {head['seq']} {head['hash'][:16]}…"
     yield f"{'ok' if document['ok'] else 'not ok'}: {told}"
     rows = [
         ("file" if problem["seq"] is None else f"event {problem['seq']}", problem["code"], problem["message"])

@@ -93,14 +93,14 @@ def _imported(call: Call, paths: list[str], project: str | None) -> Result:
 
     with bar("reading") as progress:
         # The bundled notes are trusted alike wherever they are installed, inside a repository or not.
-        bundled = os.path.dirname(schema_path(EXAMPLE))
+        bundled = os.path.realpath(schema_path(EXAMPLE))
         readings = [
-            reading._replace(trust=TRUST_NOTES) if all(path.startswith(bundled) for path in reading.paths) else reading
+            reading._replace(trust=TRUST_NOTES) if reading.paths == (bundled,) else reading
             for reading in scan_paths(paths, project, progress, os.path.expanduser("~"))
         ]
     how = {"again": call.given.again, "dry_run": call.given.dry_run}
     done = []
-    with _ledger(call) as ledger:
+    with _ledger(call) as ledger, _said_when_interrupted(call, ledger):
         for reading in readings:
             with bar("recording") as progress:
                 done.append(ingest.run(ledger, reading, plan, vanished, progress=progress, **how))
@@ -120,6 +120,18 @@ def _ledger(call: Call) -> "Iterator[Ledger]":
 
     with TemporaryDirectory() as folder, Ledger.init(os.path.join(folder, "ledger.db")) as ledger:
         yield ledger
+
+
+@contextmanager
+def _said_when_interrupted(call: Call, ledger: "Ledger") -> "Iterator[None]":
+    """Say what became of an import that Ctrl-C ended after its first transaction."""
+    before = ledger.store.head().seq
+    try:
+        yield
+    except KeyboardInterrupt:
+        if ledger.store.head().seq > before:
+            call.remark("what was imported so far stays; import again for the rest, or undo it (view `imports`)")
+        raise
 
 
 def _say_aside(call: Call, document: dict[str, Any]) -> None:
@@ -162,9 +174,13 @@ COUNTS = (
 )
 
 
+def _count(number: int, words: str) -> str:
+    return f"{number} {words.replace('sources', 'source') if number == 1 else words}"
+
+
 def _line(call: Call, document: dict[str, Any]) -> str:
     """Return what was done in one line, with how to take it back."""
-    counts = ", ".join(f"{document[key]} {key.replace('_', ' ')}" for key in COUNTS if document[key])
+    counts = ", ".join(_count(document[key], key.replace("_", " ")) for key in COUNTS if document[key])
     hints = [call.typed("undo", "--batch", str(batch)) for batch in document["batches"]]
     undo = f"  (undo: {'; '.join(hints)})" if hints else ""
     return f"{'would have ' if call.given.dry_run else ''}imported: {counts or 'nothing'}{undo}"

@@ -96,4 +96,7 @@ def _alias(call: Call, name: str, other: str) -> Result:
     with call.writing(create=not call.given.dry_run) as ledger:
         known = {**aliases(ledger.reader), other: name}
         done = ledger.set(ALIASES, json.dumps(known), dry_run=call.given.dry_run)
+        if not call.given.dry_run:
+            known = aliases(ledger.reader)  # as it was stored: a secret in a name is not said back
+            name = known.get(other, name)
     return written(call, {**plain(done), "aliases": known}, f"set {other} to mean {name}")

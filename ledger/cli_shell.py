@@ -6,6 +6,7 @@ purpose only: SQLite then rolls back what a killed writer left half-done.
 system's sqlite3 takes over, read-only, or a small prompt where there is none.
 """
 
+import math
 import os
 import sqlite3
 import sys
@@ -109,10 +110,10 @@ class Looking:
         self._connection.close()
 
     def answer(self, statement: str) -> dict[str, Any]:
-        """Return columns and rows of one statement; bytes as hexadecimal text."""
+        """Return columns and rows of one statement; what JSON does not have (bytes, infinity) as text."""
         try:
             cursor = self._connection.execute(statement)
-            rows = [[value.hex() if isinstance(value, bytes) else value for value in row] for row in cursor.fetchall()]
+            rows = [list(map(_plain, row)) for row in cursor.fetchall()]
         except sqlite3.Error as error:
             raise self._error(error) from None
         except sqlite3.Warning as warning:
@@ -154,6 +155,13 @@ def _words(error: Exception) -> str:
     """Return what the engine says, as a part of one of our lines."""
     text = " ".join(str(error).split()).rstrip(".")
     return text[:1].lower() + text[1:]
+
+
+def _plain(value: Any) -> Any:
+    """Return a value as JSON can hold it: bytes as hexadecimal text, an infinite number as its name."""
+    if isinstance(value, bytes):
+        return value.hex()
+    return str(value) if isinstance(value, float) and math.isinf(value) else value
 
 
 def _text(raw: bytes) -> str:

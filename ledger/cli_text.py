@@ -34,6 +34,11 @@ def day(when: str) -> str:
     return when[:10]
 
 
+def counted(count: int, noun: str) -> str:
+    """Return a number with its noun, in the plural unless it is one."""
+    return f"{count} {noun}" if count == 1 else f"{count} {noun}s"
+
+
 def line_of(text: str | None) -> str:
     """Return `text` in one line."""
     return ERASED if text is None else " ".join(text.split())

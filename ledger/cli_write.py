@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any
 from ledger import cli_text, door
 from ledger.cli_call import DRY_RUN, EVENT_ID, Arg, Call, Result, command, number, texts
 from ledger.cli_read import LEARNING, project_of, whole_id
-from ledger.errors import BadArgument
-from ledger.model import CATEGORIES, EVERYWHERE, Draft, plain
+from ledger.errors import BadArgument, EmptyText
+from ledger.model import CATEGORIES, EVERYWHERE, PROJECT_CHARS, Draft, plain
 
 if TYPE_CHECKING:
     from ledger.ledger import Ledger
@@ -33,10 +33,10 @@ NEEDED_REASON = Arg("--reason", "why; kept in the log", required=True)
 @command(PROBLEM, SOLUTION, CATEGORY, PROJECT, TITLE, TAG, EVENT_ID, DRY_RUN)
 def record(call: Call) -> Result:
     """Record one learning; a new ledger is made when there is none."""
-    draft = _draft(call)
+    draft, chosen = _draft(call)
     with call.writing(create=not call.given.dry_run) as ledger:
         done = ledger.record(draft, event_id=call.given.event_id, dry_run=call.given.dry_run)
-    return _recorded(call, done, draft.project)
+    return _recorded(call, done, draft.project, chosen)
 
 
 @command(
@@ -53,11 +53,11 @@ def record(call: Call) -> Result:
 )
 def propose(call: Call) -> Result:
     """Record a candidate for somebody to accept."""
-    given, draft = call.given, _draft(call)
+    given, (draft, chosen) = call.given, _draft(call)
     with call.writing(create=not given.dry_run) as ledger:
         olds = [whole_id(ledger.reader, typed) for typed in given.supersedes]
         done = ledger.propose(draft, olds, given.reason, event_id=given.event_id, dry_run=given.dry_run)
-    return _recorded(call, done, draft.project)
+    return _recorded(call, done, draft.project, chosen)
 
 
 @command(
@@ -184,25 +184,34 @@ def alias(call: Call) -> Result:
     return _change(call, told, lambda ledger: ledger.alias, words)
 
 
-def _draft(call: Call) -> Draft:
-    """Return the draft that the arguments describe; what was not given is chosen and said."""
-    given = call.given
+def _draft(call: Call) -> tuple[Draft, list[str]]:
+    """Return the draft that the arguments describe, and what to say once it is stored: what was chosen for it.
+
+    Raises:
+        EmptyText: a project without a name would be everywhere, which nobody meant.
+    """
+    given, chosen = call.given, []
     category, project = given.category, given.project
     if category is None:
         category = DEFAULT_CATEGORY
-        call.remark(f"category {category}, because none was given (--category)")
+        chosen.append(f"category {category}, because none was given (--category)")
     if project is None:
         project = project_of(call, os.getcwd()) or EVERYWHERE
         where = "everywhere, because this folder belongs to no project" if project == EVERYWHERE else f"in {project}"
-        call.remark(f"it holds {where} (--project)")
+        chosen.append(f"it holds {where} (--project)")
+    if not project.strip():
+        raise EmptyText("project")
     problem, solution = texts(given.problem, given.solution)
     draft = Draft(problem, solution, category, project, given.title, tuple(given.tag))
     if not os.path.exists(call.file):
         door.draft(draft)  # what is refused makes no file
-    return draft
+    return draft, chosen
 
 
-def _recorded(call: Call, done: "Recorded", project: str) -> Result:
+def _recorded(call: Call, done: "Recorded", project: str, chosen: list[str]) -> Result:
+    for text in chosen:
+        call.remark(text)
+    project = door.text("project", project, PROJECT_CHARS)[0]  # as it was stored: a secret in it is not said back
     where = "everywhere" if project == EVERYWHERE else f"in {project}"
     instead = f", superseding {cli_text.shorts(done.supersedes)}" if done.supersedes else ""
     line = f"{'found' if done.duplicate else 'recorded'} {cli_text.short(done.id)} as {done.state} {where}{instead}"

@@ -6,6 +6,7 @@ Lean and pure.
 """
 
 import re
+import unicodedata
 from typing import NamedTuple
 
 from ledger import redact, screen
@@ -66,11 +67,16 @@ def text(field: str, value: str, cap: int, *, required: bool = True) -> tuple[st
         clean, kinds = redact.scrub(plain.strip())
     except Exception as error:  # noqa: BLE001 - whatever failed, nothing may be stored
         raise GuardFailed(f"the redactor failed on {field} ({type(error).__name__})") from None
-    if not clean and required:
+    if required and not any(map(_is_visible, clean)):
         raise EmptyText(field)
     if len(clean) > cap:
         raise TooLong(field, len(clean), cap)
     return clean, kinds
+
+
+def _is_visible(letter: str) -> bool:
+    """Tell whether a character is neither white space nor a format character, which nobody sees."""
+    return not letter.isspace() and unicodedata.category(letter) != "Cf"
 
 
 def draft(given: Draft) -> Passed:
@@ -98,7 +104,7 @@ def draft(given: Draft) -> Passed:
     if given.confidence not in CONFIDENCES:
         raise BadArgument("confidence is neither sure nor ambiguous; nothing was written")
     if len(given.tags) > TAGS_MAX:
-        raise TooLong("tags", len(given.tags), TAGS_MAX)
+        raise TooLong("the learning", len(given.tags), TAGS_MAX, "tags")
     tags = tuple(dict.fromkeys(passed("tag", " ".join(tag.split()), TAG_CHARS) for tag in given.tags))
     if given.observed_at is not None and not _TIME.match(given.observed_at):
         raise BadArgument("observed_at is not a time like 2026-11-30T02:47:56Z; nothing was written")

@@ -62,9 +62,9 @@ class TooLong(BadInput):
 
     exit_code = 12
 
-    def __init__(self, field: str, found: int, cap: int) -> None:
+    def __init__(self, field: str, found: int, cap: int, unit: str = "characters") -> None:
         super().__init__(
-            f"{field} has {found:,} and may have {cap:,}; nothing was written",
+            f"{field} has {found:,} {unit} and may have {cap:,}; nothing was written",
             "split it into several learnings, or keep the essence and name the file that holds the rest",
         )
 

@@ -68,7 +68,6 @@ class Space(NamedTuple):
     signs: list[int]
     at: dict[int, int]
 
-
     def sign(self, seq: int) -> int | None:
         """Return the signs of a learning, None when it has no vector."""
         at = self.at.get(seq)
@@ -219,10 +218,14 @@ class Gathering:
         pool = self._allowed(self._best(held))
         seqs = sorted({seq for seq, *_ in pool})
         texts = self.texts = hits.learnings(self._reader.rows, seqs, self._scope.at)
-        vectors = {
-            seq: (meaning.unpacked(problem), meaning.unpacked(whole))
-            for seq, problem, whole in self._reader.rows(sql.VECTORS, {"seqs": json.dumps(seqs)})
-        } if self._looks else {}
+        vectors = (
+            {
+                seq: (meaning.unpacked(problem), meaning.unpacked(whole))
+                for seq, problem, whole in self._reader.rows(sql.VECTORS, {"seqs": json.dumps(seqs)})
+            }
+            if self._looks
+            else {}
+        )
         stems = self._stems(texts, seqs)
         generations: dict[int, dict[str, None]] = {}
         for seq, head, _, _ in pool:
@@ -303,8 +306,12 @@ class Gathering:
         return told or [(0.0, 0.0, 0)]
 
     def _numbers(
-        self, seq: int, held: dict[str, None], vectors: tuple[meaning.Vector, meaning.Vector] | None,
-        stems: frozenset[str], generations: frozenset[str],
+        self,
+        seq: int,
+        held: dict[str, None],
+        vectors: tuple[meaning.Vector, meaning.Vector] | None,
+        stems: frozenset[str],
+        generations: frozenset[str],
     ) -> dict[str, float]:
         shares = self._shares(held)
         own = shares[: self._own] or [(0.0, 0.0, 0)]

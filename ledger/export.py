@@ -11,14 +11,18 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from typing import Any
 
+from ledger import place
 from ledger.answer import LIMIT_MAX
-from ledger.errors import BadArgument
+from ledger.errors import BadArgument, UnsafePlace
 from ledger.model import STATES
 from ledger.place import os_fault
 from ledger.reader import Reader
 
 FORMAT = "learning-ledger-export"
 VERSION = 1
+
+SQLITE = b"SQLite format 3\x00"
+"""How every SQLite database begins: no export is written over one."""
 
 WHOLE = ("current", "superseded", "retracted", "undone")
 """The states that `all` means: what was served once. The others have to be named."""
@@ -124,6 +128,28 @@ def _line(text: str) -> str:
 
 
 FORMATS = {"jsonl": jsonl, "md": markdown}
+
+
+def check_target(path: str, ledger: str) -> None:
+    """Refuse a place where an export would destroy what is no export.
+
+    Raises:
+        UnsafePlace: a ledger, a file that belongs to this one, or something that is no regular file.
+    """
+    target, home = os.path.realpath(path), os.path.realpath(ledger)
+    is_beside = target in (home, *(home + end for end in place.BESIDE))
+    if is_beside or (os.path.isfile(target) and _is_database(target)):
+        raise UnsafePlace(f"{path} is a ledger, or belongs to one; nothing was written", "give --output another file")
+    if os.path.exists(path) and not os.path.isfile(path) and not os.path.isdir(path):
+        raise UnsafePlace(f"{path} is not a regular file; nothing was written", "leave out --output and redirect")
+
+
+def _is_database(path: str) -> bool:
+    try:
+        with open(path, "rb") as file:
+            return file.read(len(SQLITE)) == SQLITE
+    except OSError:
+        return False  # the write will say what is wrong
 
 
 def write(path: str, lines: Iterable[str]) -> int:

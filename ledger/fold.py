@@ -238,6 +238,27 @@ def fold(learning_id: str, acts: Iterable[Act]) -> Flags:
     return flags
 
 
+def trust(learning_id: str, acts: Iterable[Act]) -> int:
+    """Return the highest trust among the live events that brought a learning: its creation and its acceptance.
+
+    What a person accepted, a person stands by: a less trusted channel neither
+    replaces it nor takes it back, although the row keeps the trust it came with.
+    """
+    known = list(acts)
+    live = alive(known)
+    brought = (*CREATING, "proposal.accepted")
+    return max(
+        (act.trust for act in known if act.seq in live and act.stream == learning_id and act.kind in brought), default=0
+    )
+
+
+def withdraws(act: Act, learning_id: str) -> bool:
+    """Tell whether an event takes a learning from those who are served it: retracted, rejected or replaced."""
+    if act.kind in ("learning.retracted", "proposal.rejected"):
+        return act.stream == learning_id
+    return act.kind in REPLACING and learning_id in act.data["supersedes"]
+
+
 def faults(acts: list[Act], ids: Iterable[str]) -> list[tuple[Act, Fault]]:
     """Replay what is alive among `acts`; return every event without ground, in seq order, and why.
 
@@ -276,9 +297,7 @@ def judgements(acts: Iterable[Act]) -> dict[str, int]:
     """Return the seq of the verdict that holds for each learning of an exposure; '' stands for the whole of it."""
     known = list(acts)
     live = alive(known)
-    return {
-        act.data.get("learning", ""): act.seq for act in known if act.kind == "exposure.judged" and act.seq in live
-    }
+    return {act.data.get("learning", ""): act.seq for act in known if act.kind == "exposure.judged" and act.seq in live}
 
 
 def setting_seq(acts: Iterable[Act]) -> int | None:

@@ -155,7 +155,12 @@ class _Import:
         self.ledger, self.reading, self.plan, self.vanished, self.again = ledger, reading, plan, vanished, again
         self.key = ledger.store.dedup_key
         self.actor = importer(reading.trust)
-        self.found, refused = ready(self.key, self._placed(reading.drafts))
+        drafts = self._placed(reading.drafts)
+        # An export of this very ledger tells it nothing: all of it is here, whatever became of it since.
+        own = f"export:{ledger.store.ledger_id}:"
+        others = [draft for draft in drafts if not (draft.source and draft.source.locator.startswith(own))]
+        self.own = len(drafts) - len(others)
+        self.found, refused = ready(self.key, others)
         self.diagnostics = [*reading.diagnostics, *(remark for _, remark in refused)]
         # What stands at a place whose text cannot be stored has not gone: the place counts as not read.
         places = [draft.source for draft, _ in refused if draft.source is not None]
@@ -323,7 +328,7 @@ class _Import:
     def _answer(self) -> Imported:
         counts = self.counts
         written = counts["recorded"] + counts["superseded"] + counts["proposed"] + counts["quarantined"]
-        unchanged = len(self.found) - written - counts["sources_added"] - counts["restored"]
+        unchanged = self.own + len(self.found) - written - counts["sources_added"] - counts["restored"]
         remarks = list(self.ledger.store.remarks)
         self.ledger.store.remarks.clear()
         if self.batch is not None:
@@ -418,7 +423,7 @@ class Knowledge:
             row["seq"],
             acts[-1].seq,
             state,
-            row["trust"],
+            max(row["trust"], fold.trust(name, acts)),
             bytes(row["content_key"]) if row["content_key"] is not None else None,
             stands,
             frozenset(stood),
@@ -441,8 +446,7 @@ class Knowledge:
     def _live_heads(self, name: str) -> dict[str, int]:
         found = {}
         for (head,) in self._connection.execute(sql_log.HEADS, {"id": name}).fetchall():
-            row = self._connection.execute(sql_log.LEARNING, (head,)).fetchone()
-            found[head] = row[sql_log.LEARNING_COLUMNS.index("trust")]
+            found[head] = fold.trust(head, project.touching(self._connection, (head,)))
         return found
 
 

@@ -128,6 +128,7 @@ class Ledger:
 
         A text that is there already is answered, not written again: on a higher
         channel it supersedes the lower row, and a person's accepts a candidate.
+        One that a more trusted channel took back becomes a candidate.
 
         Raises:
             BadInput, GuardFailed: the draft cannot be stored; nothing was written.
@@ -143,17 +144,26 @@ class Ledger:
                 found.append(self._recorded(same, row["seq"], view, passed, near, conflicts, duplicate=True))
                 return
             if same is not None and fold.state(view.flags(same)) == "candidate":
-                data = {"supersedes": self._suggested(view, same)}
+                data = {"supersedes": self._suggested(view, same, still_current=True)}
                 view.add(NewEvent("proposal.accepted", same, data, {}, own_id), self.actor)
                 return
             olds = [same] if same is not None else []
-            self._add_draft(view, passed, olds, own_id, "the same text from a higher channel" if olds else None)
+            why = "the same text from a higher channel" if olds else None
+            held[:] = [] if olds else self._taken_back(view, passed.draft)
+            self._add_draft(view, passed, olds, own_id, why, propose=bool(held))
 
+        held: list[str] = []
         own_id = _own_id(event_id)
         events, view = self._commit(decide, self._intent(passed.draft, own_id), event_id, dry_run)
         if found:
             return found[0]
-        return self._recorded(events[0].stream, events[0].seq, view, passed, near, conflicts, events=events)
+        done = self._recorded(events[0].stream, events[0].seq, view, passed, near, conflicts, events=events)
+        if held and done.state == "candidate":
+            done.remarks.append(
+                f"a more trusted channel took this text back ({held[0]}), so it is a candidate until a person runs "
+                f"`learnings accept {done.id}`"
+            )
+        return done
 
     def record_all(self, drafts: Sequence[tuple[str, Draft, Sequence[str]]]) -> list[str]:
         """Record many drafts in one append, each as (event id, draft, ids it supersedes); return the new ids.
@@ -195,7 +205,7 @@ class Ledger:
                 view.row(old)
             self._add_draft(view, passed, list(supersedes), own_id, why, propose=True)
 
-        events, view = self._commit(decide, self._intent(passed.draft, own_id), event_id, dry_run)
+        events, view = self._commit(decide, self._intent(passed.draft, own_id, supersedes), event_id, dry_run)
         return self._recorded(events[0].stream, events[0].seq, view, passed, near, conflicts, events=events)
 
     def supersede(
@@ -252,16 +262,21 @@ class Ledger:
         def decide(view: View) -> None:
             if expected is not None and view.version(olds[0]) != expected:
                 raise Conflict(olds[0], expected, view.version(olds[0]))
-            lower[:] = [name for name in olds if view.row(name)["trust"] > self.actor.trust]
+            for name in olds:
+                view.row(name)
+            lower[:] = [name for name in olds if view.trust(name) > self.actor.trust]
             self._add_draft(view, passed, olds, own_id, why, propose=bool(lower))
 
-        events, view = self._commit(decide, self._intent(passed.draft, own_id), event_id, dry_run)
+        events, view = self._commit(decide, self._intent(passed.draft, own_id, olds), event_id, dry_run)
         one = self._recorded(events[0].stream, events[0].seq, view, passed, near, conflicts, events=events)
         if lower:
             one.remarks.append(
                 f"{lower[0]} came from a more trusted channel, so this is a candidate until a person runs "
                 f"`learnings accept {one.id}`"
             )
+        pinned = [name for name in one.supersedes if view.flags(name).pinned]
+        if pinned:
+            one.remarks.append(f"{pinned[0]} was pinned; pin the new one with `learnings pin {one.id}`")
         loaded = self._still_loaded(olds) if one.supersedes else []
         return Superseded(
             one.id, one.seq, one.supersedes, one.state, loaded, near, conflicts, one.redacted, one.remarks
@@ -278,7 +293,7 @@ class Ledger:
         why = self._reason(reason)
 
         def allow(view: View) -> None:
-            self._may_take_back(view, view.row(name)["seq"], f"learnings retract {name} --reason …")
+            self._may_withdraw(view, name, f"learnings retract {name} --reason …")
 
         return self._change(name, "learning.retracted", {}, {"reason": why}, event_id, dry_run, allow)
 
@@ -298,11 +313,10 @@ class Ledger:
         """
         self._needs_person(f"learnings accept {name}")
         why = self._reason(reason, required=False)
-        data: dict[str, Any] = {"supersedes": list(supersedes or ())}
+        data: dict[str, Any] = {} if supersedes is None else {"supersedes": list(supersedes)}
 
         def allow(view: View) -> None:
-            if supersedes is None:
-                data["supersedes"] = self._suggested(view, name)
+            data.setdefault("supersedes", self._suggested(view, name))
 
         return self._change(name, "proposal.accepted", data, _why(why), event_id, dry_run, allow)
 
@@ -313,7 +327,7 @@ class Ledger:
         why = self._reason(reason, required=False)
 
         def allow(view: View) -> None:
-            self._may_take_back(view, view.row(name)["seq"], f"learnings reject {name}")
+            self._may_withdraw(view, name, f"learnings reject {name}")
 
         return self._change(name, "proposal.rejected", {}, _why(why), event_id, dry_run, allow)
 
@@ -322,7 +336,7 @@ class Ledger:
         why = self._reason(reason)
 
         def allow(view: View) -> None:
-            self._may_take_back(view, view.row(name)["seq"], f"learnings quarantine {name} --reason …")
+            self._may_withdraw(view, name, f"learnings quarantine {name} --reason …")
 
         return self._change(name, "learning.quarantined", {"rules": []}, {"reason": why}, event_id, dry_run, allow)
 
@@ -344,9 +358,7 @@ class Ledger:
         self._needs_person(f"learnings unpin {name}")
         return self._change(name, "learning.unpinned", {}, {}, event_id, dry_run)
 
-    def alias(
-        self, name: str, words: Sequence[str], *, event_id: str | None = None, dry_run: bool = False
-    ) -> Changed:
+    def alias(self, name: str, words: Sequence[str], *, event_id: str | None = None, dry_run: bool = False) -> Changed:
         """Let a learning be found by these words too, in the place of those it had before; none takes them away.
 
         Raises:
@@ -462,7 +474,7 @@ class Ledger:
             BuiltUpon: a later event builds upon it; `cascade` takes that along.
             NotAllowed: a more trusted channel, or another session, wrote it.
         """
-        return self._undo(lambda view: [view.undoable(seq)], reason, cascade, event_id, dry_run, [seq])
+        return self._undo(lambda view: [view.undoable(seq)], reason, cascade, event_id, dry_run, seq)
 
     def undo_batch(
         self,
@@ -489,7 +501,7 @@ class Ledger:
                 raise NotUndoable(f"nothing of import {batch} is left to undo; nothing was written")
             return left
 
-        return self._undo(targets, reason, cascade, event_id, dry_run, [])
+        return self._undo(targets, reason, cascade, event_id, dry_run, batch)
 
     def _undo(
         self,
@@ -498,7 +510,7 @@ class Ledger:
         cascade: bool,
         event_id: str | None,
         dry_run: bool,
-        asked: Sequence[int],
+        asked: int,
     ) -> Undone:
         why = self._reason(reason, required=False)
         own_id = _own_id(event_id)
@@ -509,7 +521,7 @@ class Ledger:
             seqs = [act.seq for act in targets]
             view.drafts.append(NewEvent("event.undone", targets[0].stream, {"targets": seqs}, _why(why), own_id))
 
-        intent = NewEvent("event.undone", "", {"targets": sorted(asked)}, {}, own_id)
+        intent = NewEvent("event.undone", "", {"targets": [asked]}, _why(why), own_id)
         events, view = self._commit(decide, intent, event_id, dry_run)
         return self._undone(view, events[0])
 
@@ -542,7 +554,7 @@ class Ledger:
         data: dict[str, Any] = {"name": name, "scope": "machine" if machine else "ledger"}
         stream = f"setting:{name}"
         if machine:
-            data["machine"] = place.machine_id(self.path)
+            data["machine"] = place.machine_id(self.path, is_dry=dry_run)
             stream += f"@{data['machine']}"
         own_id = _own_id(event_id)
         body = {} if clean is None else {"value": clean}
@@ -606,10 +618,10 @@ class Ledger:
         return events, views[0]
 
     @staticmethod
-    def _intent(draft: Draft, own_id: str) -> NewEvent:
-        """Return the event that a draft would be, for comparing a retry with the first time."""
-        kind = "learning.recorded"
-        return NewEvent(kind, learning_id(own_id), *content(draft, own_id, kind, (), None), own_id)
+    def _intent(draft: Draft, own_id: str, olds: Sequence[str] | None = None) -> NewEvent:
+        """Return the event that a draft would be, for comparing a retry with the first time; `olds` if it names any."""
+        kind = "learning.recorded" if olds is None else "learning.superseded"
+        return NewEvent(kind, learning_id(own_id), *content(draft, own_id, kind, olds or (), None), own_id)
 
     def _add_draft(
         self,
@@ -667,24 +679,34 @@ class Ledger:
         return [one for one in near if one.id not in left_out], [one for one in conflicts if one.id not in left_out]
 
     def _same_text(self, view: View, draft: Draft) -> str | None:
-        """Return the newest learning of the same text that is current, waiting or withheld."""
+        """Return the newest learning of the same text: a current one first, else one that waits or is withheld."""
         key = chain.content_key(self.store.dedup_key, draft.problem, draft.solution, draft.project)
+        newest: dict[str, str] = {}
         for (name,) in view.raw.execute(sql_log.SAME_CONTENT, (key,)).fetchall():
-            state = fold.state(view.flags(name))
-            if state == "current" or (state == "candidate" and self.actor.kind == "person"):
-                return str(name)
-            if state == "quarantined" and self.actor.kind != "person":
-                return str(name)
-        return None
+            newest.setdefault(fold.state(view.flags(name)), name)
+        for state in ("current", "candidate") if self.actor.kind == "person" else ("current", "quarantined"):
+            if state in newest:
+                return newest[state]
+        waiting = newest.get("candidate")
+        return waiting if waiting is not None and view.trust(waiting) >= self.actor.trust else None
+
+    def _taken_back(self, view: View, draft: Draft) -> list[str]:
+        """Return the newest learning of this text when a more trusted channel took it back or replaced it."""
+        key = chain.content_key(self.store.dedup_key, draft.problem, draft.solution, draft.project)
+        rows = view.raw.execute(sql_log.SAME_CONTENT, (key,)).fetchall()
+        return [name for (name,) in rows[:1] if view.withdrawn(name) > self.actor.trust]
 
     def _answers(self, view: View, same: str) -> bool:
-        """Tell whether a learning of the same text is answer enough: withheld, or as trusted as this channel."""
+        """Tell whether one of the same text is answer enough: withheld, waiting, or as trusted as this channel."""
         state = fold.state(view.flags(same))
-        return state == "quarantined" or (state == "current" and view.row(same)["trust"] >= self.actor.trust)
+        if state == "candidate":
+            return self.actor.kind != "person"
+        return state == "quarantined" or (state == "current" and view.trust(same) >= self.actor.trust)
 
-    def _suggested(self, view: View, name: str) -> list[str]:
+    def _suggested(self, view: View, name: str, *, still_current: bool = False) -> list[str]:
         row = view.raw.execute(sql_log.CREATING_DATA, (name,)).fetchone()
-        return list(json.loads(row[0]).get("supersedes", ())) if row is not None else []
+        found = json.loads(row[0]).get("supersedes", ()) if row is not None else ()
+        return [old for old in found if not still_current or fold.state(view.flags(old)) == "current"]
 
     def _first_row(self, olds: list[str]) -> dict[str, Any]:
         row = self.store.connection().execute(sql_log.LEARNING, (olds[0],)).fetchone()
@@ -711,6 +733,12 @@ class Ledger:
             mine = (act.channel, act.actor_id, act.trust) == ("mcp", self.actor.id, self.actor.trust)
             if not mine:
                 raise NotAllowed(f"event {seq} was not written by this session; nothing was written", hint)
+
+    def _may_withdraw(self, view: View, name: str, command: str) -> None:
+        """Refuse unless this channel may take a learning from those who are served it."""
+        self._may_take_back(view, view.row(name)["seq"], command)
+        if view.trust(name) > self.actor.trust:
+            raise NotAllowed(f"a person accepted {name}; nothing was written", f"a person can run `{command}`")
 
     def _may_undo(self, view: View, targets: list[Act]) -> None:
         command = (
@@ -793,28 +821,42 @@ def _answer_retry(view: View, intent: NewEvent) -> None:
     stored = [Event._make(row) for row in view.raw.execute(sql_log.EVENTS_OF_COMMAND, ids).fetchall()]
     if not stored:
         return
-    if not _same_intent(intent, stored[0]):
+    if not _same_intent(view, intent, stored[0]):
         raise SameIdOtherContent(intent.event_id)
     raise Again(stored)
 
 
-def _same_intent(intent: NewEvent, event: Event) -> bool:
+def _same_intent(view: View, intent: NewEvent, event: Event) -> bool:
     """Tell whether a stored event is an earlier try of a command.
 
     Kind and targets may have been decided by the state of that time, so a
-    draft is compared by its texts, and an undo by what was asked of it.
+    draft is compared by its texts and by what it was to replace, and an undo
+    by what was asked of it.
     """
-    if intent.kind == "event.undone":
-        return event.kind == intent.kind and set(intent.data["targets"]) <= set(json.loads(event.data)["targets"])
-    creating = intent.kind in fold.CREATING
-    kinds = (*fold.CREATING, "proposal.accepted") if creating else (intent.kind,)
-    if event.kind not in kinds or (event.stream != intent.stream and event.kind != "proposal.accepted"):
+    if intent.kind in fold.CREATING:
+        return _same_draft(view, intent, event)
+    if event.kind != intent.kind or (event.body is not None and json.loads(event.body) != intent.body):
         return False
-    if event.body is None or event.kind == "proposal.accepted":
-        return True
-    stored = json.loads(event.body)
-    wanted = {key: value for key, value in intent.body.items() if not (creating and key == "reason")}
-    return all(stored.get(key) == value for key, value in wanted.items())
+    stored = json.loads(event.data)
+    if event.kind == "event.undone":
+        asked = intent.data["targets"][0]
+        return asked in stored["targets"] or any(view.batch(target) == asked for target in stored["targets"])
+    return event.stream == intent.stream and all(stored.get(key) == value for key, value in intent.data.items())
+
+
+def _same_draft(view: View, intent: NewEvent, event: Event) -> bool:
+    """Tell whether a stored event was made of this draft; an accepted candidate may say it with other white space."""
+    if event.kind == "proposal.accepted" and intent.kind == "learning.recorded":
+        row = view.row(event.stream)
+        names = ("problem", "solution", "project")
+        said = [[str(texts[name]).split() for name in names] for texts in (row, intent.body)]
+        return row["erased_by"] is not None or said[0] == said[1]
+    if event.kind not in fold.CREATING or event.stream != intent.stream:
+        return False
+    if intent.data.get("supersedes") not in (None, json.loads(event.data).get("supersedes", [])):
+        return False
+    stored = json.loads(event.body) if event.body is not None else intent.body
+    return all(stored.get(key) == value for key, value in intent.body.items())
 
 
 def _imagined(plan: DryRun, actor: Actor) -> list[Event]:

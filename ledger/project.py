@@ -225,14 +225,16 @@ class Projector:
 
     def _toggle(self, undo_seq: int, targets: list[int], at: int, *, holds: bool) -> None:
         """Let an undo hold, or not any more, from `at` on; what it undid, if an undo itself, turns the other way."""
-        for target in targets:
+        turned = [(target, undo_seq, holds) for target in targets]
+        while turned:  # a loop: an undo undone a thousand times is as deep
+            target, by, holds = turned.pop()
             if holds:
-                self._connection.execute(INSERTS["undo"], (target, undo_seq, at, None))
+                self._connection.execute(INSERTS["undo"], (target, by, at, None))
             else:
-                self._close("undo", "target_seq = ? AND undo_seq = ?", at, (target, undo_seq))
+                self._close("undo", "target_seq = ? AND undo_seq = ?", at, (target, by))
             row = self._connection.execute(sql_log.UNDO_TARGETS, (target,)).fetchone()
             if row is not None:
-                self._toggle(target, json.loads(row[0]), at, holds=not holds)
+                turned += [(below, target, not holds) for below in json.loads(row[0])]
 
     # -- periods ----------
 

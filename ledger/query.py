@@ -135,6 +135,11 @@ def pattern(name: str) -> re.Pattern[str]:
     return found
 
 
+SHORT_TERMS = 6
+"""Terms up to which a question's single digits tell: in longer texts they are list numbers and counts, and cost
+a hundredth of recall@5 on the development set."""
+
+
 def indexed(text: str) -> str:
     """Return the form of `text` that the words index holds; about 10 µs for 600 ASCII characters.
 
@@ -168,6 +173,8 @@ def build(text: str, category: str | None = None) -> Query:
             (filler if term in naming or is_filler(term) else terms).setdefault(term)
         if len(terms) >= TERMS_MAX:
             break
+    if 0 < len(terms) <= SHORT_TERMS:  # "step 7" is not step 6
+        terms.update(dict.fromkeys(name for name in pattern("name").findall(text) if len(name) == 1 and name.isdigit()))
     return Query(tuple(terms)[:TERMS_MAX], tuple(filler)[:TERMS_MAX])
 
 

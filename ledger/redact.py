@@ -352,8 +352,9 @@ def _is_secret(rule: _Rule, value: _Value, whole: str) -> bool:
 
 def _is_placeholder(text: str) -> bool:
     """Say whether a value only holds the place of a secret (`<token>`, `$VAR`, `your-key-here`, `****`)."""
-    parts = _re("joins").split(text.lower().strip("[](){}<>"))
-    if len(set(text)) <= 1 or all(part in _loaded().placeholders for part in parts if part):
+    words = _loaded().placeholders
+    parts = [part for part in _re("joins").split(text.lower().strip("[](){}<>")) if part]
+    if len(set(text)) <= 1 or all(part in words or (part[-1].isdigit() and part[:-1] in words) for part in parts):
         return True
     return _re("placeholder").match(text) is not None
 
@@ -375,6 +376,14 @@ def _is_random(text: str, shortest: int = 12) -> bool:
     if not text.isalnum() and _re("symbol").search(text.rstrip("=")):
         return True
     return not _is_wordy(text) and any(map(str.isdigit, text)) and sum(map(str.isalpha, text)) > 1
+
+
+def _is_scrambled(text: str) -> bool:
+    """Say whether letters alone look drawn at random: their case changes more often than in any name made of words."""
+    if len(text) < 10 or not (text.isascii() and text.isalpha()):
+        return False
+    changes = sum(text[at].islower() != text[at - 1].islower() for at in range(1, len(text)))
+    return changes > 0.4 * len(text) or (changes > 1 and _re("gibberish").search(text) is not None)
 
 
 def _is_digest(text: str) -> bool:
@@ -411,7 +420,9 @@ def _password(value: _Value) -> bool:
     if len(text) < (4 if value.quoted else 5) or _is_placeholder(text):
         return False
     if text.isalpha():
-        return value.quoted or (value.loud and len(text) >= 6) or _re("gibberish").search(text) is not None
+        if value.quoted or (value.loud and len(text) >= 6):
+            return True
+        return _is_scrambled(text) or _re("gibberish").search(text) is not None
     if _is_ignorable(text):
         return False
     if value.quoted:
@@ -426,6 +437,8 @@ def _argument(value: _Value) -> bool:
     text = value.text
     if text.startswith("-") or text.isdigit() or " " in text:
         return False
+    if _is_scrambled(text):
+        return True
     return not _is_ignorable(text) or (value.quoted and text.isalpha() and not _is_placeholder(text))
 
 
@@ -459,6 +472,8 @@ def _url(value: _Value) -> bool:
 def _prose(value: _Value) -> bool:
     """Judge a word of a sentence about a password; after `is` less strength is asked for."""
     text = value.text
+    if _is_scrambled(text):
+        return True
     digit = any(map(str.isdigit, text))
     if len(text) < 6 or not any(map(str.isalpha, text)) or not (digit or _re("inner_symbol").search(text)):
         return False

@@ -115,6 +115,7 @@ WHERE learning_id = ? AND to_seq IS NULL AND path IS NOT NULL AND kind = 'memory
 ACT = "SELECT seq, kind, stream, data, actor_kind, trust, channel, actor_id FROM event WHERE seq = ?"
 BATCH = """SELECT seq, kind, stream, data, actor_kind, trust, channel, actor_id FROM event
 WHERE batch = ? ORDER BY seq"""
+BATCH_OF = "SELECT batch FROM event WHERE seq = ?"
 BATCH_UNDONE = """SELECT u.target_seq FROM undo AS u JOIN event AS e ON e.seq = u.target_seq
 WHERE e.batch = ? AND u.to_seq IS NULL ORDER BY u.target_seq"""
 UNDONE_BY = "SELECT undo_seq FROM undo WHERE target_seq = ? AND to_seq IS NULL ORDER BY undo_seq LIMIT 1"
@@ -130,10 +131,13 @@ ALL_SOURCES = """SELECT source_id, locator_key, event_seq, to_seq FROM source
 WHERE learning_id = ? ORDER BY source_id, from_seq"""
 BLOCKED = """SELECT json_extract(data, '$.blocked') FROM event
 WHERE kind = 'payload.erased' AND json_array_length(data, '$.blocked') > 0 ORDER BY seq"""
-CHECK_INDEXES = (
-    "INSERT INTO learning_fts (learning_fts) VALUES ('integrity-check')",
-    "INSERT INTO alias_fts (alias_fts) VALUES ('integrity-check')",
-)
+WORD_INDEXES = ("learning_fts", "alias_fts")
+INDEX_CONFIG = "SELECT k, v FROM {}_config ORDER BY k"
+INDEX_LEAVES = """SELECT id >> 37 AS segment, id & 2147483647 AS page, hex(substr(block, 3, 2)), length(block)
+FROM {}_data WHERE id >> 37 BETWEEN 1 AND 65535 AND id >> 31 & 63 = 0 ORDER BY segment, page"""
+INDEX_PAGES = "SELECT segid, pgno >> 1 FROM {}_idx"
+REVISIONS = "SELECT version_num FROM alembic_version"
+CHECK_INDEXES = tuple(f"INSERT INTO {name} ({name}) VALUES ('integrity-check')" for name in WORD_INDEXES)
 
 # -- PostgreSQL ----------
 

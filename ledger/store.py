@@ -11,6 +11,7 @@ import json
 import os
 import sqlite3
 import time
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager
 from typing import Any, NamedTuple
@@ -126,27 +127,28 @@ def _encoded(kind: str, value: dict[str, Any]) -> bytes:
         raise BadText(kind, str(fault)) from None
 
 
-class Log:
+class Log(ABC):
     """An append-only log of events; see the subclasses for where it lives."""
 
     ledger_id: str
     dedup_key: bytes
     actor: Actor
 
+    @abstractmethod
     def _transaction(self, *, write: bool) -> AbstractContextManager[Connection]:
-        raise NotImplementedError  # pragma: no cover - both subclasses say how
+        """Open one transaction; a writing one keeps other writers out from its beginning."""
 
+    @abstractmethod
     def append(self, decide: Decide) -> list[Event]:
         """Append what `decide` returns in one durable transaction; answer the events as stored."""
-        raise NotImplementedError  # pragma: no cover - both subclasses say how
 
+    @abstractmethod
     def find_problems(self) -> tuple[int, int, Head, list[Problem]]:
         """Verify the whole log: events seen, payloads erased, head, problems."""
-        raise NotImplementedError  # pragma: no cover - both subclasses say how
 
+    @abstractmethod
     def close(self) -> None:
         """Let go of connections; what is stored stays."""
-        raise NotImplementedError  # pragma: no cover - both subclasses say how
 
     def head(self) -> Head:
         """Return the end of the log; seq 0 and the genesis hash when it is empty."""

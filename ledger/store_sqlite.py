@@ -2,7 +2,8 @@
 
 One append: lock file → `BEGIN IMMEDIATE` → same file, head not behind its
 anchor → decide → insert → project → commit (`synchronous=FULL`) → anchor →
-unlock → acknowledge.
+unlock → acknowledge. (Longer than most files: the checks of one append stand
+together, in the order in which they must happen.)
 """
 
 import json
@@ -32,6 +33,7 @@ from ledger.errors import (
     Refused,
     Replaced,
     RolledBack,
+    SameIdOtherContent,
 )
 from ledger.model import Actor, Event, Head, NewEvent, person
 from ledger.place import Anchor, WriteLock
@@ -52,7 +54,8 @@ whole rebuild; REPLACE fires the delete triggers too."""
 FIXED = ("writable_schema", "journal_mode", "synchronous", "recursive_triggers", "ignore_check_constraints")
 """Pragmas that are set before the authorizer is, and never again; SQLite passes their names on as they were typed."""
 
-_INSERT_EVENT, _INSERT_PAYLOAD = map(project.insert_text, (tables.EventRow, tables.PayloadRow))
+_INSERT_EVENT = project.insert_text(tables.EventRow)
+_INSERT_PAYLOAD = project.insert_text(tables.PayloadRow)
 
 BUSY_MS = 5_000
 """Wait of a writer's statement for a reader's lock; writers queue at the lock file instead."""
@@ -140,6 +143,7 @@ class SqliteStore(Log):
         ):
             connection.execute(f"PRAGMA {pragma}").fetchall()
         connection.set_authorizer(self._authorize)
+        self._driver: sqlite3.Connection = connection
         self._identity = place.identity(self._named)
 
     def _authorize(self, action: int, one: str | None, two: str | None, database: str | None, by: str | None) -> int:
@@ -309,11 +313,20 @@ class SqliteStore(Log):
             if anchor is None or not behind(
                 anchor, moment.head, self.ledger_id, lambda seq: self._hash_at(moment.connection, seq)
             ):
+                if known := self._stored(moment.connection, [event_id]):
+                    return self._retried(known)
                 raise Refused("the log is not behind its anchor; nothing was written", "there is nothing to accept")
             data = {"anchor_seq": max(anchor.seq, 1), "anchor_hash": anchor.hash}
             return self._append(moment, last_time, lambda _: [NewEvent("head.accepted", "ledger", data, {}, event_id)])
 
         return self._write(act, accept=True)
+
+    @staticmethod
+    def _retried(known: list[Event]) -> list[Event]:
+        """Return the `head.accepted` of the first time."""
+        if known[0].kind != "head.accepted":
+            raise SameIdOtherContent(known[0].event_id)
+        return known
 
     # -- projections ----------
 
@@ -365,11 +378,14 @@ class SqliteStore(Log):
             self._rebuilding = False
 
     def refresh_counts(self) -> None:
-        """Count words anew when the index grew by a tenth; skipped when somebody else is writing."""
-        with self._transaction(write=False) as connection:
-            old = project.counts_are_old(_raw(connection))
-        if old:
-            try:
+        """Count words anew when the index grew by a tenth; skipped when somebody else is writing.
+
+        An append stands by now, so that a fault here is a remark.
+        """
+        try:
+            with self._transaction(write=False) as connection:
+                old = project.counts_are_old(_raw(connection))
+            if old:
                 with (
                     faults(self.path),
                     self._threads,
@@ -377,8 +393,10 @@ class SqliteStore(Log):
                     self._transaction(write=True) as connection,
                 ):
                     project.refresh_counts(_raw(connection))
-            except Locked:
-                return
+        except Locked:
+            return
+        except LedgerError as error:
+            self.remarks.append(f"words were not counted anew ({error.code}); look with `learnings verify`")
 
     def events(self, after: int = 0) -> Iterator[Event]:
         """Yield the events after seq `after`, a thousand at a time; no lock is held between the thousands."""
@@ -418,9 +436,12 @@ class SqliteStore(Log):
             return True
 
     def connection(self) -> sqlite3.Connection:
-        """Return the driver's connection, for reading between appends."""
-        with self._engine.connect() as connection:
-            return _raw(connection)
+        """Return the driver's connection, for reading between appends.
+
+        Not through the engine, which rolls back what it gets back: with another thread's append in it.
+        """
+        with self._threads:
+            return self._driver
 
     def find_problems(self) -> tuple[int, int, Head, list[Problem]]:
         """Verify chain, commitments, erasures and the anchor; see `audit` for schema and projections."""
@@ -544,6 +565,10 @@ def faults(path: str) -> Iterator[None]:
         raise fault(error, path) from None
     except OSError as error:
         raise place.os_fault(error, path) from None
+    except json.JSONDecodeError:
+        raise Damaged(
+            f"{path} is damaged; nothing was written", "look with `learnings verify` and restore a backup"
+        ) from None
 
 
 def fault(error: Any, path: str) -> LedgerError:

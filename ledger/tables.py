@@ -410,9 +410,7 @@ FTS = (
 """The words index: an ordinary FTS5 table that holds its own indexed form, rowid = creating seq.
 Rows come with the learning and go only by erasure; state is a join."""
 
-ALIAS_FTS = (
-    "CREATE VIRTUAL TABLE alias_fts USING fts5(words, tokenize = 'porter unicode61 remove_diacritics 2')"
-)
+ALIAS_FTS = "CREATE VIRTUAL TABLE alias_fts USING fts5(words, tokenize = 'porter unicode61 remove_diacritics 2')"
 """The words that find a learning besides its own, rowid = seq of the event that brought them. A table of its own,
 because a set of words comes, goes and comes back (undo) and the learning's row never changes; `alias` says
 which hold."""

@@ -34,6 +34,19 @@ class View:
             self._flags[name] = fold.fold(name, project.touching(self.raw, (name,)))
         return self._flags[name]
 
+    def trust(self, name: str) -> int:
+        """Return how trusted a learning is that may be replaced or taken back; see `fold.trust`."""
+        return fold.trust(name, project.touching(self.raw, (name,)))
+
+    def withdrawn(self, name: str) -> int:
+        """Return the trust of whoever took a learning back or replaced it, -1 when nobody did."""
+        acts = project.touching(self.raw, (name,))
+        live = fold.alive(acts)
+        found = [act.trust for act in acts if act.seq in live and fold.withdraws(act, name)]
+        if fold.state(self.flags(name)) == "undone":
+            found += [act.trust for act in acts if act.seq in live and act.kind == "event.undone"]
+        return max(found, default=-1)
+
     def version(self, name: str) -> int:
         """Return the seq of the last event that touches a learning, 0 when there is none."""
         return self.raw.execute(sql_log.LAST_TOUCH, (name,)).fetchone()[0] or 0
@@ -98,6 +111,11 @@ class View:
         if row is None:
             raise NotFound(f"there is no event {seq}", "look at `learnings history ID` or the view audit_log")
         return acts_of([row])[0]
+
+    def batch(self, seq: int) -> int | None:
+        """Return the import that an event belongs to, None when it is of none."""
+        row = self.raw.execute(sql_log.BATCH_OF, (seq,)).fetchone()
+        return None if row is None else row[0]
 
     def undoable(self, seq: int) -> Act:
         """Return one event that an undo may name.

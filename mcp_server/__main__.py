@@ -36,7 +36,7 @@ def main(arguments: list[str]) -> int:
     if len(arguments) % 2 or "--file" not in options or not options.keys() <= {"--file", "--project"}:
         sys.stderr.write(USAGE + "\n")
         return 2
-    return serve(options["--file"], options.get("--project"))
+    return serve(os.path.expanduser(options["--file"]), options.get("--project"))
 
 
 if __name__ == "__main__":

@@ -13,7 +13,17 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ledger.answer import LIMIT_MAX
 from ledger.errors import AmbiguousId, BadArgument, NotFound
-from ledger.model import AGENT_PREFIX_CHARS, EVERYWHERE, ID_CHARS, ID_PREFIX, TRUST_FILES, Actor, Draft, plain
+from ledger.model import (
+    AGENT_PREFIX_CHARS,
+    EVERYWHERE,
+    ID_CHARS,
+    ID_PREFIX,
+    PROJECT_CHARS,
+    TRUST_FILES,
+    Actor,
+    Draft,
+    plain,
+)
 from ledger.reader import Reader, open_reader
 
 if TYPE_CHECKING:
@@ -87,7 +97,10 @@ class Session(NamedTuple):
             path = self.path
             if is_dry and not os.path.exists(path):
                 path = os.path.join(stack.enter_context(TemporaryDirectory()), "ledger.db")
-            yield stack.enter_context(Ledger.open(path, self.actor, create=create))
+            ledger = stack.enter_context(Ledger.open(path, self.actor, create=create))
+            if ledger.store.created and not is_dry:
+                ledger.store.remarks.append("there was no ledger; a new one was made")
+            yield ledger
 
 
 class Steps:
@@ -185,7 +198,11 @@ def record_learning(session: Session, given: dict[str, Any]) -> dict[str, Any]:
         tags=tuple(given.get("tags", ())),
     )
     with session.writing(create=True) as ledger:
-        return {**plain(ledger.record(draft)), "project": draft.project}
+        done = ledger.record(draft)
+    from ledger import door
+
+    # As it was stored: a secret in a name is not said back.
+    return {**plain(done), "project": door.text("project", draft.project, PROJECT_CHARS)[0]}
 
 
 def supersede_learning(session: Session, given: dict[str, Any]) -> dict[str, Any]:
@@ -248,9 +265,9 @@ def _shown(session: Session, reader: Reader, asked: str) -> dict[str, Any] | Non
     """Return one learning with texts within their caps, None when the agent may not have it."""
     try:
         name = _whole(session, reader, asked)
-    except NotFound as error:
-        if isinstance(error, AmbiguousId):
-            raise
+    except AmbiguousId:
+        raise
+    except (NotFound, BadArgument):
         return None
     learning = reader.show(name)
     if learning["state"] in WITHHELD or learning["erased_by"] is not None:

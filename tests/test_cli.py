@@ -1,5 +1,6 @@
 """The command line: the public contract, printing, and the start."""
 
+import json
 import os
 import signal
 import subprocess
@@ -420,6 +421,18 @@ def test_text_that_the_terminal_cannot_show_is_escaped(shell: Shell, inside: Ins
     assert "gr\\xfc\\xdfe" in done.out
 
 
+@pytest.mark.parametrize("encoding", ["ascii", "latin-1", "utf-8"])
+def test_json_is_json_in_every_encoding(shell: Shell, inside: Inside, encoding: str) -> None:
+    """What reads it takes UTF-8; a terminal of another encoding gets the same document in ASCII."""
+    inside.record("grüße 漢字 🤯", "s")
+
+    listed = shell.run("list", "--json", PYTHONIOENCODING=encoding, PYTHONUTF8="0", LC_ALL="C")
+    exported = shell.run("export", PYTHONIOENCODING=encoding, PYTHONUTF8="0", LC_ALL="C")
+
+    assert listed.document["rows"][0]["title"] == "grüße 漢字 🤯"
+    assert json.loads(exported.out.splitlines()[1])["title"] == "grüße 漢字 🤯"
+
+
 def test_a_closed_pipe_ends_the_command_quietly(inside: Inside, shell: Shell) -> None:
     """As `learnings export | head -1` does; the status is that of SIGPIPE."""
     inside.record()
@@ -454,11 +467,24 @@ def test_closed_streams_are_no_fault(inside: Inside, shell: Shell) -> None:
     assert shell.run("query", "postgres", before=closed).code == 0
 
 
+def test_a_home_folder_is_understood_without_a_shell(shell: Shell) -> None:
+    """The environment that an agent's client sets reaches the command as it was written."""
+    shell.env["HOME"] = str(shell.folder)
+
+    assert shell.run("init", LEARNINGS_FILE="~/own/ledger.db").code == 0
+    assert shell.run("stats", "--file", "~/own/ledger.db").code == 0
+
+    assert (shell.folder / "own" / "ledger.db").exists()
+    assert not (shell.folder / "~").exists()
+
+
 def test_ctrl_c_ends_with_130(shell: Shell) -> None:
     """One line, no traceback."""
-    with shell.start("record", "--problem", "-", "--solution", "s", "--project", "demo") as child:
+    assert shell.run("init").code == 0
+    shell.env["PATH"] = str(shell.folder)
+    with shell.start("sql") as child:
         assert child.stderr is not None
-        assert b"practice" in child.stderr.readline()
+        assert b"prompt of our own" in child.stderr.readline()
         child.send_signal(signal.SIGINT)
 
         assert child.wait(30) == 130
@@ -512,3 +538,16 @@ def test_reading_loads_nothing_that_writes(inside: Inside, shell: Shell, words: 
     )
 
     assert (done.returncode, done.stderr) == (0, "")
+
+
+def test_a_secret_in_the_name_of_a_project_is_not_said_back(inside: Inside) -> None:
+    """Answers name a project as it was stored; so does the setting that holds the aliases."""
+    secret = "gh" + "p_" + "A1b2C3d4" * 4 + "wxyz"
+
+    said = inside.document(
+        "record", "--problem", "p", "--solution", "s", "--category", "env", "--project", f"demo {secret}"
+    )
+    aliases = inside.document("project", "alias", f"demo {secret}", "other")
+
+    assert said["project"] == "demo [REDACTED:github-token]"
+    assert aliases["aliases"] == {"other": "demo [REDACTED:github-token]"}

@@ -4,10 +4,15 @@ import json
 import os
 import subprocess
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
 from command import Inside, Shell, keys, refused
+
+from ledger import cli_import
+from ledger.cli_progress import Progress
 
 NOTE = """---
 name: {name}
@@ -152,6 +157,19 @@ def test_an_export_is_read_back(inside: Inside, shell: Shell, tmp_path: Path) ->
     assert (hit["solution"], hit["project"], hit["tags"], hit["trust"]) == ("use port 6543", "demo", ["db"], 1)
 
 
+def test_an_export_of_this_very_ledger_adds_nothing(inside: Inside, tmp_path: Path) -> None:
+    """All of it is here already, and what was retracted since stays back."""
+    kept, gone = (inside.record(f"{word} hangs", "use port 6543", "--tag", "db") for word in ("postgres", "redis"))
+    file = tmp_path / "out.jsonl"
+    inside("export", "--output", str(file))
+    inside("retract", gone["id"], "--reason", "wrong")
+
+    done = inside.document("import", str(file))
+
+    assert (done["unchanged"], done["batch"]) == (2, None)
+    assert [row["id"] for row in inside.document("list")["rows"]] == [kept["id"]]
+
+
 def test_progress_is_drawn_for_a_terminal_and_is_gone_afterwards(shell: Shell, notes: Path) -> None:
     """Standard output stays the answer alone; on a pipe nothing is drawn at all."""
     outer, inner = os.openpty()
@@ -216,3 +234,40 @@ def test_what_was_masked_is_remarked(inside: Inside, notes: Path) -> None:
     assert "secrets were masked in 1 of them" in done.err
     assert "masked in the text" in typed.err
     assert secret not in inside("export").out
+
+
+def test_notes_of_a_repository_below_a_named_folder_keep_the_trust_of_a_repository(inside: Inside, notes: Path) -> None:
+    """Naming a folder makes its own notes the user's, not those of a repository that lies in it."""
+    agent = notes / "checkout" / ".claude" / "agent-memory" / "reviewer"
+    agent.mkdir(parents=True)
+    (notes / "checkout" / ".git").mkdir()
+    (notes / "checkout" / ".git" / "HEAD").write_text("ref: refs/heads/main\n")
+    (agent / "MEMORY.md").write_text("- rule of a stranger\n")
+
+    inside.document("import", str(notes))
+    rows = inside.document("sql", "SELECT solution, trust FROM current_learnings ORDER BY seq")["rows"]
+
+    assert dict(rows)["rule of a stranger"] == 1
+    assert sorted({trust for _, trust in rows}) == [1, 2]
+
+
+def test_an_import_that_is_interrupted_says_that_what_it_did_stays(
+    inside: Inside, notes: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Each transaction stands for itself; the next import does the rest."""
+
+    def pressed(done: int, total: int) -> None:
+        raise KeyboardInterrupt
+
+    @contextmanager
+    def bar(what: str) -> Iterator[Progress | None]:
+        yield pressed if what == "recording" else None
+
+    monkeypatch.setattr(cli_import, "bar", bar)
+
+    done = inside("import", str(notes), "--project", "demo")
+
+    assert done.code == 130
+    assert "what was imported so far stays" in done.err.splitlines()[-2]
+    assert inside.document("stats")["learnings"] == {"current": 2}
+    assert inside("undo", "--batch", "1").code == 0

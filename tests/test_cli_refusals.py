@@ -100,6 +100,36 @@ def test_an_empty_text_is_refused_by_name(shell: Shell, field: str) -> None:
     assert not shell.file.exists()
 
 
+@pytest.mark.parametrize("words", [("record",), ("propose",)])
+@pytest.mark.parametrize("project", ["", " "])
+def test_a_project_without_a_name_is_not_everywhere(shell: Shell, words: tuple[str, ...], project: str) -> None:
+    """It is what an unset variable of a shell leaves; `*` is how everywhere is said."""
+    done = shell.run(*words, "--problem", "p", "--solution", "s", "--category", "env", "--project", project)
+
+    refused(done, 11, "project")
+    assert not shell.file.exists()
+
+
+def test_a_text_that_nobody_can_see_is_empty(shell: Shell) -> None:
+    """Zero-width characters and joiners are format, not text."""
+    refused(shell.run(*RECORD, "--problem", "p", "--solution", "\u200b \u2060\ufeff"), 11, "solution")
+
+
+def test_a_refusal_is_one_line_and_claims_nothing_of_what_was_chosen(shell: Shell) -> None:
+    """Where a learning would have held is not said of one that was not stored."""
+    done = shell.run("record", "--problem", "p", "--solution", "-", given=b"a\0b")
+
+    refused(done, 13, "U+0000")
+    assert len(done.err.splitlines()) == 1
+
+
+def test_input_far_beyond_every_cap_is_too_long(shell: Shell) -> None:
+    """It is not read to its end, and the family is the one of every other text that is too long."""
+    done = shell.run(*RECORD, "--problem", "p", "--solution", "-", given=b"x" * (cli_call.STDIN_BYTES + 1))
+
+    refused(done, 12, f"{cli_call.STDIN_BYTES:,}")
+
+
 def test_an_unknown_category_names_the_six(shell: Shell) -> None:
     """The refusal lists what may be said."""
     done = shell.run("record", "--problem", "p", "--solution", "s", "--category", "wisdom")
@@ -232,6 +262,15 @@ def test_a_file_that_is_no_ledger_is_left_alone(shell: Shell, words: list[str]) 
     before = shell.file.read_bytes()
     refused(shell.run(*words), 31, "not a ledger")
     assert shell.file.read_bytes() == before
+
+
+def test_a_link_that_leads_nowhere_is_called_that(shell: Shell) -> None:
+    """It is not followed: the file would appear wherever the link points."""
+    link = shell.folder / "link.db"
+    link.symlink_to(shell.folder / "nowhere.db")
+
+    refused(shell.run("init", "--file", str(link)), 30, "leads nowhere")
+    assert not (shell.folder / "nowhere.db").exists()
 
 
 def test_a_newer_schema_is_named_with_the_one_that_is_known(inside: Inside, shell: Shell) -> None:

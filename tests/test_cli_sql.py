@@ -1,5 +1,6 @@
 """`learnings sql`: everything can be looked at, nothing can be changed."""
 
+import json
 import os
 import shutil
 import signal
@@ -38,6 +39,13 @@ def test_bytes_are_answered_as_hexadecimal(inside: Inside) -> None:
     done = inside.document("sql", "SELECT x'00ff', NULL, 1.5")
 
     assert done["rows"] == [["00ff", None, 1.5]]
+
+
+def test_what_json_does_not_have_is_answered_as_text(inside: Inside) -> None:
+    """An infinite number would make the document one that no other reader takes."""
+    printed = inside("sql", "SELECT 1e999, -1e999", "--json").out
+
+    assert json.loads(printed, parse_constant=pytest.fail)["rows"] == [["inf", "-inf"]]
 
 
 def test_rows_are_aligned_for_people_and_hold_no_escape_sequence(inside: Inside) -> None:

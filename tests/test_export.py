@@ -2,12 +2,14 @@
 
 import json
 import os
+import sqlite3
+from contextlib import closing
 from pathlib import Path
 
 import pytest
 from command import Inside, Shell, refused, without_override
 
-from ledger import export
+from ledger import export, place
 from ledger.errors import FileFault
 from ledger.ledger import Ledger
 from ledger.model import NewEvent, new_event_id
@@ -110,6 +112,34 @@ def test_a_write_that_fails_leaves_what_was_there(tmp_path: Path) -> None:
 
     assert file.read_text() == "before"
     assert os.listdir(tmp_path) == ["out.jsonl"]
+
+
+@pytest.mark.parametrize("end", ["", *place.BESIDE])
+def test_an_export_never_takes_the_place_of_its_ledger(inside: Inside, shell: Shell, tmp_path: Path, end: str) -> None:
+    """Neither of the file nor of one beside it, however it is named; the log stays as it was."""
+    before = shell.file.read_bytes()
+    link = tmp_path / "link"
+    link.symlink_to(f"{shell.file}{end}")
+
+    for target in (f"{shell.file}{end}", f"{shell.file.parent}/../data/{shell.file.name}{end}", str(link)):
+        refused(inside("export", "--output", target), 27, "--output")
+
+    assert shell.file.read_bytes() == before
+    assert inside.document("verify")["ok"]
+
+
+def test_an_export_never_takes_the_place_of_a_database_or_a_device(inside: Inside, tmp_path: Path) -> None:
+    """A backup is a database too; root could replace /dev/null."""
+    other = tmp_path / "backup.db"
+    with closing(sqlite3.connect(other)) as connection:
+        connection.execute("CREATE TABLE t (a)")
+    os.mkfifo(tmp_path / "pipe")
+
+    refused(inside("export", "--output", str(other)), 27, "ledger")
+    refused(inside("export", "--output", str(tmp_path / "pipe")), 27, "regular")
+
+    assert other.read_bytes().startswith(export.SQLITE)
+    assert (tmp_path / "pipe").is_fifo()
 
 
 def test_a_folder_that_cannot_be_written_is_named(inside: Inside, shell: Shell, tmp_path: Path) -> None:

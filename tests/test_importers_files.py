@@ -99,7 +99,7 @@ def test_a_socket_is_not_opened(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
         listener.bind("s.md")
 
         with pytest.raises(Unread) as caught:
-            files.read_text("s.md")
+            files.read_note("s.md")
 
     assert caught.value.code in ("not-regular", "unreadable")
 
@@ -109,11 +109,11 @@ def test_a_second_name_of_somebody_elses_file_is_refused(tmp_path: Path, monkeyp
     note = tmp_path / "a.md"
     note.write_text(NOTE)
     os.link(note, tmp_path / "b.md")
-    own = files.read_text(str(note))
+    own = files.read_note(str(note)).text
     monkeypatch.setattr(os, "geteuid", lambda: os.getuid() + 1)
 
     with pytest.raises(Unread, match="somebody else") as caught:
-        files.read_text(str(note))
+        files.read_note(str(note))
 
     assert own == NOTE
     assert caught.value.code == "hard-link"
@@ -125,10 +125,10 @@ def test_a_file_of_exactly_the_cap_is_read_and_one_byte_more_is_not(tmp_path: Pa
     note.write_bytes(b"x" * 101)
 
     with pytest.raises(Unread) as caught:
-        files.read_text(str(note), 100)
+        files.read_bytes(str(note), 100)
 
     assert caught.value.code == "too-large"
-    assert files.read_text(str(note), 101) == "x" * 101
+    assert files.read_bytes(str(note), 101) == b"x" * 101
     assert files.read_head(str(note), 5) == b"xxxxx"
 
 
@@ -206,7 +206,7 @@ def test_a_file_that_cannot_be_opened_is_named_by_why(tmp_path: Path, name: str,
     (tmp_path / "x").write_text(NOTE)
 
     with pytest.raises(Unread) as caught:
-        files.read_text(str(tmp_path / name))
+        files.read_note(str(tmp_path / name))
 
     assert caught.value.code == code
 
@@ -362,3 +362,31 @@ def test_a_whole_export_covers_its_file(tmp_path: Path) -> None:
     file.write_bytes(b"".join(lines(ROW)))
 
     assert scan(file).roots == (str(file),)
+
+
+def test_lines_that_are_no_text_are_left_out_and_their_neighbours_read(tmp_path: Path) -> None:
+    """One byte of another encoding costs its line; the file counts as not read whole, so nothing is taken back."""
+    note = tmp_path / "memory" / "MEMORY.md"
+    note.parent.mkdir()
+    note.write_bytes("- caf\xe9 one\n".encode("latin-1") + b"- port 6543\r\n- \xff\n")
+
+    reading = scan(note.parent)
+
+    assert [draft.solution for draft in reading.drafts] == ["port 6543"]
+    assert [(one.line, one.code) for one in reading.diagnostics] == [(1, "not-text")]
+    assert "1 more" in reading.diagnostics[0].message
+    assert (list(reading.unread), reading.whole) == ([str(note)], frozenset())
+
+
+def test_a_note_beyond_the_cap_is_read_up_to_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The diagnostic tells the limit and the first line that was not read; what stands behind it has not gone."""
+    note = tmp_path / "memory" / "MEMORY.md"
+    note.parent.mkdir()
+    note.write_text("- first rule\n- second rule\n- third rule\n")
+    monkeypatch.setattr(files.read_note, "__defaults__", (30,))
+
+    reading = scan(note.parent)
+
+    assert [draft.solution for draft in reading.drafts] == ["first rule", "second rule"]
+    assert [(one.line, one.code) for one in reading.diagnostics] == [(3, "too-large")]
+    assert (list(reading.unread), reading.whole) == ([str(note)], frozenset())

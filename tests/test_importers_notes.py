@@ -596,3 +596,35 @@ def test_parts_of_a_text_join_to_the_text() -> None:
 
     assert all(len(piece) <= 12 for piece in pieces)
     assert "".join("".join(pieces).split()) == "".join(text.split())
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "---\nname: x\ntype: feedback\nWORDS right below.\n",
+        "---\nname: x\ntype: feedback\n\nWORDS after a blank line.\n",
+        "---\nname: x\n\nA paragraph with WORDS.\n\n---\n\nBelow a rule.\n",
+        "---\n\nNote: WORDS in front of a paragraph.\n\nMore.\n\n---\n\nBelow.\n",
+        "---\n---\nWORDS below an empty header.\n",
+        "---\nname: x\ndescription: >\n  folded\n  WORDS\nbad: a: b\n---\nBody.\n",
+        "---\nname: x\ndescription: long\nWORDS wrapped without a mark\ntype: feedback\n---\nBody.\n",
+        "---\n" + "".join(f"k{n}: v\n" for n in range(20_000)) + "---\nWORDS.\n",
+        "<!-- never closed\n\nWORDS below it.\n",
+        "<!-- one\nmore --> WORDS behind a comment.\n",
+        "<!-- one --> WORDS behind a comment.\n",
+    ],
+)
+def test_a_broken_header_or_comment_takes_no_words_with_it(text: str) -> None:
+    """Whatever cannot be told to be a header's is the note's own text."""
+    draft = only(read(text))
+
+    assert "WORDS" in draft.problem + draft.solution
+    assert "k19999" not in draft.solution
+
+
+def test_a_header_value_of_the_wrong_type_is_named() -> None:
+    """A list where a text belongs is ignored, with its line."""
+    parsed = read("---\nname: [a, b]\ntype: feedback\n---\nBody.\n")
+
+    assert [(one.line, one.code) for one in parsed.diagnostics] == [(2, "header-type")]
+    assert only(parsed).solution == "Body."

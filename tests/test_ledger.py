@@ -1,9 +1,11 @@
 """The commands: what they change, what they answer, what they refuse."""
 
-from collections.abc import Iterator
+import threading
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
+from rows import opened
 
 from ledger import redact
 from ledger.errors import (
@@ -205,6 +207,69 @@ def test_an_event_id_cannot_be_used_for_something_else(ledger: Ledger) -> None:
     assert ledger.store.head().seq == 1
 
 
+def test_an_event_id_answers_only_what_was_asked_the_first_time(both: tuple[Ledger, Ledger]) -> None:
+    """What a draft was to replace, what an undo was asked for and the value of a setting are content too."""
+    human, model = both
+    one, two = human.record(draft()), human.record(draft(problem="the queue is full"))
+    waiting = model.propose(draft(problem="the cache is cold"))
+    ids = [new_event_id() for _ in range(5)]
+    human.record(draft(problem="the cache  is cold"), event_id=ids[0])
+    human.supersede(one.id, "the pooler", "use port 6543", "moved", event_id=ids[1])
+    human.set("scan_paths", '["/b"]', event_id=ids[2])
+    undone = human.undo(two.seq, event_id=ids[3])
+    held = model.propose(draft(problem="the disk is slow"))
+    human.accept(held.id, [], event_id=ids[4])
+    head = human.store.head()
+
+    others: list[Callable[[], object]] = [
+        lambda: human.record(draft(problem="something else"), event_id=ids[0]),
+        lambda: human.supersede(waiting.id, "the pooler", "use port 6543", "moved", event_id=ids[1]),
+        lambda: human.set("scan_paths", None, event_id=ids[2]),
+        lambda: human.undo_batch(77, event_id=ids[3]),
+        lambda: human.accept(held.id, [waiting.id], event_id=ids[4]),
+    ]
+    for other in others:
+        with pytest.raises(SameIdOtherContent):
+            other()
+
+    assert human.record(draft(problem="the cache  is cold"), event_id=ids[0]).id == waiting.id
+    assert human.accept(held.id, [], event_id=ids[4]).id == held.id
+    assert human.undo(two.seq, event_id=ids[3]).seq == undone.seq
+    assert human.store.head() == head
+
+
+def test_other_threads_that_read_leave_an_append_whole(ledger: Ledger) -> None:
+    """A thread that only asks for the connection once rolled back what another was writing."""
+    is_over = threading.Event()
+
+    def ask() -> None:
+        while not is_over.is_set():
+            ledger.store.connection()
+
+    reader = threading.Thread(target=ask)
+    reader.start()
+    try:
+        done = [ledger.record(draft(problem=f"problem {number}")).seq for number in range(10)]
+    finally:
+        is_over.set()
+        reader.join()
+
+    assert done == list(range(1, 11))
+    assert ledger.verify().ok
+
+
+def test_a_fault_after_the_commit_is_a_remark(ledger: Ledger) -> None:
+    """The answer never says that nothing was written when something was."""
+    with opened(ledger.path) as connection:
+        connection.execute("DROP TABLE word_total")
+        connection.commit()
+
+    done = ledger.record(draft())
+
+    assert done.seq == 1
+    assert [remark for remark in done.remarks if "words were not counted" in remark]
+
+
 @pytest.mark.parametrize("own", ["", "x", "0190-not-a-uuid", "\n" * 36, "G" * 36])
 def test_an_event_id_must_be_a_uuid(ledger: Ledger, own: str) -> None:
     """Anything else is refused by name, not by the database."""
@@ -292,6 +357,16 @@ def test_superseding_says_which_file_still_says_the_old(tmp_path: Path, path: st
         new = ledger.supersede(old.id, "the pooler", "use port 6543", "moved")
 
     assert [tuple(line) for line in new.still_loaded] == [(str(note), 3)]
+
+
+def test_superseding_what_is_pinned_says_that_the_new_one_is_not(ledger: Ledger) -> None:
+    """A pin is a person's word about one learning; the answer names the command that says it again."""
+    old = ledger.record(draft())
+    ledger.pin(old.id)
+
+    new = ledger.supersede(old.id, "the pooler", "use port 6543", "moved")
+
+    assert any(f"learnings pin {new.id}" in remark for remark in new.remarks)
 
 
 def test_unknown_and_empty_lists_of_old_learnings_are_refused(ledger: Ledger) -> None:
@@ -447,6 +522,92 @@ def test_trust_is_the_channels(path: str) -> None:
             done = ledger.record(draft(f"problem {number} of many", f"answer {number}"))
 
             assert ledger.reader.show(done.id)["trust"] == trust
+
+
+def test_what_a_person_accepted_is_a_persons_to_everybody_else(both: tuple[Ledger, Ledger], path: str) -> None:
+    """The row keeps the trust it came with; replacing it or taking it back needs a person all the same."""
+    human, model = both
+    old = human.record(draft())
+    waiting = model.supersede(old.id, "the pooler refuses connections", "use port 6543", "moved")
+    human.accept(waiting.id)
+
+    with pytest.raises(NotAllowed):
+        model.retract(waiting.id, "wrong")
+    assert model.supersede(waiting.id, "the pooler", "use port 1", "again").state == "candidate"
+    with Ledger.open(path, importer(2)) as notes:
+        assert notes.supersede(waiting.id, "the pooler", "use port 2", "note").state == "candidate"
+    assert state(human, waiting.id) == "current"
+
+
+def test_what_a_person_says_does_not_wait_for_a_candidate_whose_ground_has_gone(both: tuple[Ledger, Ledger]) -> None:
+    """The candidate of the same text is accepted without what it wanted to replace."""
+    human, model = both
+    old = human.record(draft())
+    waiting = model.supersede(old.id, "the pooler refuses connections", "use port 6543", "moved")
+    human.retract(old.id, "wrong")
+
+    done = human.record(draft(solution="use port 6543"))
+
+    assert (done.id, done.state, done.supersedes) == (waiting.id, "current", [])
+
+
+def test_a_current_learning_of_the_same_text_comes_before_a_newer_one_that_waits(both: tuple[Ledger, Ledger]) -> None:
+    """A repeat is answered by what is served; accepting its twin would make two of it."""
+    human, _ = both
+    served = human.record(draft())
+    human.propose(draft())
+
+    done = human.record(draft())
+
+    assert (done.id, done.duplicate) == (served.id, True)
+
+
+@pytest.mark.soak
+def test_an_undo_of_an_undo_a_thousand_times_over_still_projects(ledger: Ledger) -> None:
+    """Depth of an undo tree costs no stack; the learning is what the parity says."""
+    seq = ledger.record(draft()).seq
+    for _ in range(1_100):
+        seq = ledger.undo(seq).seq
+
+    assert [hit.solution for hit in ledger.reader.query("pooler").hits] == ["use port 5432"]
+    assert ledger.verify().ok
+
+
+def test_a_dry_run_of_a_machines_setting_makes_no_file(ledger: Ledger, path: str) -> None:
+    """Not even the opaque id of the machine."""
+    ledger.set("scan_paths", '["/b"]', machine=True, dry_run=True)
+
+    assert not Path(path + ".machine").exists()
+
+
+@pytest.mark.parametrize("act", ["retract", "undo", "supersede"])
+def test_an_agent_does_not_bring_back_what_a_person_took_back(both: tuple[Ledger, Ledger], act: str) -> None:
+    """Its repeat waits, says why, and is not written a second time; a person's repeat is current at once."""
+    human, model = both
+    old = human.record(draft())
+    if act == "supersede":
+        human.supersede(old.id, "the pooler moved", "use port 6543", "moved")
+    elif act == "retract":
+        human.retract(old.id, "wrong")
+    else:
+        human.undo(old.seq)
+
+    waiting = model.record(draft())
+    again = model.record(draft())
+
+    assert (waiting.state, again.id, again.duplicate) == ("candidate", waiting.id, True)
+    assert any(f"learnings accept {waiting.id}" in remark for remark in waiting.remarks)
+    assert "use port 5432" not in [hit.solution for hit in human.reader.query("pooler 5432").hits]
+    assert human.record(draft()).state == "current"
+
+
+def test_an_agent_may_say_again_what_it_took_back_itself(both: tuple[Ledger, Ledger]) -> None:
+    """Only a more trusted channel's word holds against a repeat."""
+    _, model = both
+    old = model.record(draft())
+    model.retract(old.id, "too early")
+
+    assert model.record(draft()).state == "current"
 
 
 # -- other states ----------

@@ -295,6 +295,15 @@ def test_a_dry_import_writes_nothing(talk: Talk, tmp_path: Path) -> None:
     assert head(talk.file) == before
 
 
+def test_an_id_too_short_to_be_understood_costs_no_neighbour(talk: Talk) -> None:
+    """One of several ids is out of reach: it is listed as missing, the others are shown."""
+    recorded = talk.document("record_learning", problem="the numbat digs", solution="let it", category="env")
+
+    got = talk.document("get_learnings", ids=[recorded["id"], "lrn_abcdefgh"])
+
+    assert ([one["id"] for one in got["learnings"]], got["missing"]) == ([recorded["id"]], ["lrn_abcdefgh"])
+
+
 def test_a_folder_that_an_agent_names_is_trusted_like_a_repositorys(talk: Talk, tmp_path: Path) -> None:
     """A person who names a loose folder vouches for it; an agent does not, whatever the folder."""
     for place in ("own", "repository"):
@@ -396,11 +405,15 @@ def test_the_beginning_of_an_id_is_understood_within_the_project_only(talk: Talk
 
 
 def test_without_a_project_only_whole_ids_are_understood(tmp_path: Path) -> None:
-    """A session that cannot tell where it works does not guess among the learnings of all projects."""
+    """A session that cannot tell where it works does not guess among the learnings of all projects.
+
+    The first write says that it made the file: a ledger that vanished while serving must not do so in silence.
+    """
     with talking(tmp_path / "ledger.db", "auto") as session:
         recorded = session.document("record_learning", problem="numbered", solution="once")
 
         assert recorded["project"] == "*"
+        assert recorded["remarks"] == ["there was no ledger; a new one was made"]
         assert "whole ids" in session.refusal("learning_history", id=recorded["id"][:12])
         assert len(session.document("learning_history", id=recorded["id"])["events"]) == 1
 
@@ -607,3 +620,12 @@ def test_an_index_names_and_an_explanation_says_why(talk: Talk) -> None:
     assert index["hits"][0]["title"] == "the wombat burrow floods"
     assert "wombat" in told["plan"]["kept"]
     assert told["hits"][0]["parts"]
+
+
+def test_a_secret_in_the_name_of_a_project_is_not_said_back(talk: Talk) -> None:
+    """The answer names the project as it was stored."""
+    secret = "gh" + "p_" + "A1b2C3d4" * 4 + "wxyz"
+
+    done = talk.document("record_learning", problem="p", solution="s", category="env", project=f"demo {secret}")
+
+    assert done["project"] == "demo [REDACTED:github-token]"

@@ -124,6 +124,7 @@ PROMISES = {
             "test_ingest::test_an_import_records_every_note_once",
             "test_ingest::test_what_a_person_retracted_stays_back_through_rescan_rename_and_copy",
             "test_ingest::test_an_undone_import_stays_undone",
+            "test_ledger::test_an_agent_does_not_bring_back_what_a_person_took_back",
         ),
     ),
     "P12": Promise("what was shown to an agent can be explained later, exactly", coming="recall in the prompt"),

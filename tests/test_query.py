@@ -95,7 +95,7 @@ def test_no_terms_match_nothing() -> None:
 @pytest.mark.parametrize(
     ("question", "expected"),
     [
-        ("statement_cache_size=0", ("statement cache size", "statement", "cache", "size")),
+        ("statement_cache_size=0", ("statement cache size", "statement", "cache", "size", "0")),
         ("PgBouncer", ("pg bouncer", "pgbouncer", "pg", "bouncer")),
         ("HTTPServer", ("http server", "httpserver", "http", "server")),
         ("STM32L476RG", ("stm32l476rg",)),
@@ -170,6 +170,14 @@ def test_words_that_say_nothing_are_filler(question: str) -> None:
 
     assert asked.terms == ()
     assert asked.filler
+
+
+def test_a_single_digit_tells_in_a_short_question_only() -> None:
+    """Step 7 is not step 6; in a long text digits are list numbers and counts."""
+    long = "first connect the pooler then migrate tables before deploying workers, step 7"
+
+    assert "7" in query.build("parallel problem 7").terms
+    assert "7" not in query.build(long).terms
 
 
 def test_the_name_of_a_category_says_nothing_within_it() -> None:

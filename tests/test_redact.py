@@ -354,3 +354,15 @@ def test_time_grows_with_the_length_of_a_hostile_text(
     half, whole = cpu_seconds(text[:100_000]), cpu_seconds(text)
 
     assert whole < max(0.1, 3.2 * half)
+
+
+@pytest.mark.parametrize(
+    "before",
+    ["machine x.example login bob password ", "mysql -u root -p", "redis-cli -a ", "sshpass -p ", "password: "],
+)
+def test_a_password_of_letters_alone_is_masked_where_only_a_password_can_stand(before: str) -> None:
+    """Letters whose case changes as no name's does: no digit or symbol is needed to tell."""
+    secret = "xQ" + "wZrTq" + "LmNbVk" + "XyPd"
+
+    assert secret not in scrub(before + secret).text
+    assert scrub(before + "retryTimeoutMillis").text == before + "retryTimeoutMillis"

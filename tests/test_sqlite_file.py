@@ -129,6 +129,20 @@ def test_accepting_the_head_records_it_and_lets_writers_on(rolled_back: str) -> 
     store.close()
 
 
+def test_accepting_the_head_again_answers_the_first_time(rolled_back: str) -> None:
+    """A retry after a lost answer is not told that there was nothing to accept; another id still is."""
+    store = SqliteStore(rolled_back)
+    own = new_event_id()
+    event = store.accept_head(own)[0]
+
+    again = store.accept_head(own)[0]
+
+    assert again == event
+    with pytest.raises(Refused):
+        store.accept_head(new_event_id())
+    store.close()
+
+
 def test_a_head_that_is_not_behind_cannot_be_accepted(store: SqliteStore) -> None:
     """Nothing is recorded where nothing was lost."""
     append(store)
@@ -174,7 +188,20 @@ def test_a_log_with_another_past_than_its_anchor_saw_refuses_writes(path: str, t
     store.close()
 
 
-@pytest.mark.parametrize("left", [None, b"", b"{", b"[]", b'{"ledger_id":1,"seq":"x","hash":null}', b"\xff\xfe"])
+@pytest.mark.parametrize(
+    "left",
+    [
+        None,
+        b"",
+        b"{",
+        b"[]",
+        b'{"ledger_id":1,"seq":"x","hash":null}',
+        b'{"ledger_id":"x","seq":-1,"hash":""}',
+        b'{"ledger_id":"x","seq":1e3,"hash":""}',
+        b'{"ledger_id":"x","seq":99999999999999999999,"hash":""}',
+        b"\xff\xfe",
+    ],
+)
 def test_a_missing_anchor_is_a_remark_and_comes_back_with_the_next_write(
     store: SqliteStore, left: bytes | None
 ) -> None:

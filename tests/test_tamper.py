@@ -1,4 +1,7 @@
-"""Whatever is changed behind the product's back is named by `verify`, or refused by the database."""
+"""Whatever is changed behind the product's back is named by `verify`, or refused by the database.
+
+Longer than most: every test lays hands on copies of one ledger that holds something of everything.
+"""
 
 import os
 import random
@@ -15,13 +18,23 @@ from rows import append, copied, opened, recorded, tampering, verified
 
 from importers.plan import plan, vanished
 from ledger import chain, ingest
+from ledger.audit import index_is_reached
 from ledger.errors import Damaged, LedgerError, Refused
 from ledger.ledger import Ledger
 from ledger.model import TRUST_NOTES, Draft, Event, NewEvent, Reading, Source, new_event_id
 from ledger.sql_log import EVENTS_LEFT
 from ledger.store import Moment
 from ledger.store_sqlite import SqliteStore
-from ledger.tables import LOG_ROWS, LOG_TRIGGERS, PROJECTION_ROWS, PROJECTION_TRIGGERS, VIEW_NAMES, name_of, table_of
+from ledger.tables import (
+    FTS,
+    LOG_ROWS,
+    LOG_TRIGGERS,
+    PROJECTION_ROWS,
+    PROJECTION_TRIGGERS,
+    VIEW_NAMES,
+    name_of,
+    table_of,
+)
 
 TRIGGERS = tuple(statement.split()[2] for statement in (*LOG_TRIGGERS, *PROJECTION_TRIGGERS))
 
@@ -189,6 +202,9 @@ FTS_TRICKS = {
     "content without its index": ("UPDATE learning_fts_content SET c2 = 'use telnet' WHERE id = 4", "index"),
     "an index without its content": ("DELETE FROM learning_fts_content WHERE id = 4", "index"),
     "a length": ("UPDATE learning_fts_docsize SET sz = x'00000000' WHERE id = 4", "index"),
+    "the way to a segment": ("DELETE FROM learning_fts_idx", "index"),
+    "the form of the index": ("UPDATE learning_fts_config SET v = 5", "index"),
+    "a rank of its own": ("INSERT INTO learning_fts_config (k, v) VALUES ('rank', 'bm25(0, 0, 0, 0)')", "index"),
     "a segment": ("DELETE FROM learning_fts_data WHERE id > 10", "index"),
 }
 
@@ -204,6 +220,38 @@ def test_a_changed_words_index_is_named(copy: str, trick: str) -> None:
 
 
 # -- schema ----------
+
+
+def test_every_lost_way_into_a_large_words_index_is_named_and_none_in_a_merged_one() -> None:
+    """The check knows pages that begin no word, and the cut ones that merges leave; it misses no row."""
+    draw = random.Random(7)
+    words = [f"w{number}" for number in range(2_000)]
+    index = sqlite3.connect(":memory:", isolation_level=None)
+    index.execute(FTS)
+    for number in range(400):
+        text = " ".join(draw.choices(words, k=60)) + " common" * draw.choice([1, 400])
+        index.execute("INSERT INTO learning_fts (rowid, problem) VALUES (?, ?)", (number, text))
+        if number % 50 == 0:
+            index.execute("INSERT INTO learning_fts (learning_fts, rank) VALUES ('merge', 5)")
+            assert index_is_reached(index)
+
+    rows = index.execute("SELECT segid, term, pgno FROM learning_fts_idx").fetchall()
+    for row in draw.sample(rows, 40):
+        index.execute("DELETE FROM learning_fts_idx WHERE segid = ? AND term = ?", row[:2])
+        assert not index_is_reached(index)
+        index.execute("INSERT INTO learning_fts_idx VALUES (?, ?, ?)", row)
+
+    assert index_is_reached(index)
+    index.close()
+
+
+@pytest.mark.parametrize("change", ["UPDATE alembic_version SET version_num = '0000'", "DELETE FROM alembic_version"])
+def test_another_mark_of_the_migration_is_named(copy: str, change: str) -> None:
+    """`upgrade` goes by it."""
+    with tampering(copy) as connection:
+        connection.execute(change)
+
+    assert ("schema", None, "alembic_version does not say 0001_log") in named(copy)
 
 
 @pytest.mark.parametrize("trigger", TRIGGERS)
@@ -436,6 +484,19 @@ def test_a_torn_page_is_never_taken_for_a_whole_ledger(whole: str, path: str) ->
 
 
 # -- rebuilding ----------
+
+
+def test_a_command_over_damaged_data_is_an_error_of_ours(copy: str) -> None:
+    """What cannot be read any more is named as damage; nothing is written on top of it."""
+    with tampering(copy) as connection:
+        name, seq = connection.execute("SELECT id, seq FROM learning WHERE erased_by IS NULL").fetchone()
+        connection.execute("UPDATE event SET data = '{x' WHERE seq = ?", (seq,))
+
+    with Ledger.open(copy) as ledger:
+        head = ledger.store.head()
+        with pytest.raises(Damaged):
+            ledger.retract(name, "wrong")
+        assert ledger.store.head() == head
 
 
 def test_a_rebuild_refuses_a_damaged_log_and_leaves_the_projections(copy: str) -> None:
