@@ -233,15 +233,15 @@ def test_every_lost_way_into_a_large_words_index_is_named_and_none_in_a_merged_o
         index.execute("INSERT INTO learning_fts (rowid, problem) VALUES (?, ?)", (number, text))
         if number % 50 == 0:
             index.execute("INSERT INTO learning_fts (learning_fts, rank) VALUES ('merge', 5)")
-            assert index_is_reached(index)
+            assert index_is_reached(index, "learning_fts")
 
     rows = index.execute("SELECT segid, term, pgno FROM learning_fts_idx").fetchall()
     for row in draw.sample(rows, 40):
         index.execute("DELETE FROM learning_fts_idx WHERE segid = ? AND term = ?", row[:2])
-        assert not index_is_reached(index)
+        assert not index_is_reached(index, "learning_fts")
         index.execute("INSERT INTO learning_fts_idx VALUES (?, ?, ?)", row)
 
-    assert index_is_reached(index)
+    assert index_is_reached(index, "learning_fts")
     index.close()
 
 
