@@ -23,7 +23,7 @@ TABLE = (
     ("record", "ledger.cli_write:record", "record what was learned: in this situation, do this"),
     ("query", "ledger.cli_read:query", "find what was learned, in your own words"),
     ("recall", "ledger.cli_recall:recall", "show what a prompt would be shown, or that it is nothing"),
-    ("why", "ledger.cli_recall:why", "say why a prompt is shown what it is, or nothing"),
+    ("why", "ledger.cli_why:why", "say why a prompt is shown what it is, or nothing"),
     ("exposures", "ledger.cli_recall:exposures", "list what was shown lately"),
     ("wrong", "ledger.cli_recall:wrong", "judge what was shown last: wrong, right, or better nothing"),
     ("show", "ledger.cli_read:show", "show one learning: texts, state, sources, what it replaced and what replaced it"),

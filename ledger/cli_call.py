@@ -10,7 +10,7 @@ import argparse
 import os
 import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
+from typing import TYPE_CHECKING, Any, BinaryIO, NamedTuple, NoReturn
 
 from ledger.errors import BadArgument, TooLong
 
@@ -26,6 +26,10 @@ HELP_COLUMNS = 100
 
 STDIN_BYTES = 1_048_576
 """Most bytes read from standard input for one text; the longest text that can be stored has 64,000."""
+
+
+PROMPT_BYTES = 16_777_216
+"""Most bytes of a prompt that are read from standard input; of a longer one the rest is not looked at."""
 
 
 class Arg(NamedTuple):
@@ -224,11 +228,27 @@ def texts(*given: str) -> list[str]:
     return [_from_stdin() if text == "-" else text for text in given]
 
 
+def prompt_text(text: str) -> str:
+    """Return a prompt as given; `-` is read from standard input, of any length and in any encoding.
+
+    Raises:
+        BadArgument: standard input is closed.
+    """
+    return _decoded(_stdin().read(PROMPT_BYTES)) if text == "-" else text
+
+
 def _from_stdin() -> str:
-    stream = sys.stdin
-    if stream is None:
-        raise BadArgument("standard input is closed; nothing was done", "pipe the text into the command")
-    data = stream.buffer.read(STDIN_BYTES + 1)
+    data = _stdin().read(STDIN_BYTES + 1)
     if len(data) > STDIN_BYTES:
         raise TooLong("standard input", len(data), STDIN_BYTES, "bytes")
+    return _decoded(data)
+
+
+def _stdin() -> BinaryIO:
+    if sys.stdin is None:
+        raise BadArgument("standard input is closed; nothing was done", "pipe the text into the command")
+    return sys.stdin.buffer
+
+
+def _decoded(data: bytes) -> str:
     return data.decode("utf-8", "surrogateescape").removeprefix("\ufeff")

@@ -1,21 +1,20 @@
-"""What prompts are shown, why, and whether that was right: `recall why exposures wrong`."""
+"""What prompts are shown, and whether that was right: `recall exposures wrong`; `why` is in `cli_why`."""
 
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager
-from tempfile import TemporaryDirectory
 from typing import Any
 
-from ledger import choose, cli_text
+from ledger import cli_text
 from ledger.answer import LIMIT_MAX
-from ledger.cli_call import DRY_RUN, EVENT_ID, Arg, Call, Result, command, number, texts
+from ledger.cli_call import DRY_RUN, EVENT_ID, Arg, Call, Result, command, number, prompt_text, texts
 from ledger.cli_read import project_of, whole_id
 from ledger.cli_write import REASON, written
 from ledger.errors import BadArgument, NotFound
 from ledger.exposures import Exposure, Exposures
 from ledger.model import Draft, plain
-from ledger.reader import Reader, open_reader
-from ledger.recall import Recall, bounded, without_private
+from ledger.reader import Reader
+from ledger.recall import Recall
 
 EXPOSURE_PREFIX = "exp_"
 
@@ -33,10 +32,10 @@ PREVIOUS = Arg("--previous", "the turn before, which may sharpen what a short pr
 def recall(call: Call) -> Result:
     """Print the block that the hook would show for a prompt; nothing, when it would be silent."""
     given = call.given
-    prompt = texts(" ".join(given.prompt))[0]
+    prompt = prompt_text(" ".join(given.prompt))
     if call.env.get("LEARNINGS_OFF", "") not in ("", "0"):
         return _recalled(call, {"text": "", "ids": [], "held": [], "exposure": None, "reasons": {"silence": "off"}})
-    project = _project(call)
+    project = project_here(call)
     with call.reading() as reader:
         desk = Recall(reader)
         try:
@@ -60,7 +59,7 @@ def exposures(call: Call) -> Result:
     """List what prompts were shown and what was held back, the last one first."""
     if not 1 <= call.given.limit <= LIMIT_MAX:
         raise BadArgument(f"limit is {call.given.limit}", f"limit may be 1 to {LIMIT_MAX}")
-    with call.reading() as reader, _remembered(reader) as kept:
+    with call.reading() as reader, remembered(reader) as kept:
         found = kept.newest(call.given.limit, call.given.session)
     document = {"exposures": [_told(one) for one in found]}
     if not found:
@@ -84,78 +83,6 @@ def _lines(rows: list[dict[str, Any]]) -> Iterator[str]:
         )
         for row in rows
     ])  # fmt: skip
-
-
-@command(
-    Arg("asked", "an exposure's id, or a prompt", many="+"),
-    PROJECT,
-    PREVIOUS,
-    Arg("--exact", "replay the log up to that moment and choose again; an exposure asks with its keywords",
-        is_flag=True),
-)  # fmt: skip
-def why(call: Call) -> Result:
-    """Say which learnings came into question for a prompt, by which numbers, and why each is shown or not."""
-    asked = texts(" ".join(call.given.asked))[0]
-    with call.reading() as reader:
-        if asked.startswith(EXPOSURE_PREFIX) and " " not in asked:
-            with _remembered(reader) as kept:
-                one = kept.find(asked.rstrip("…"))
-            document = _of_exposure(one)
-            if call.given.exact:
-                with _replayed(reader, one.head_seq) as then:
-                    again = _of_text(then, " ".join(one.keywords), one.project, None)
-                document["exact"] = {"seq": one.head_seq, **again}
-        elif call.given.exact:
-            with _replayed(reader, reader.head().seq) as then:
-                document = _of_text(then, asked, _project(call), call.given.previous)
-        else:
-            document = _of_text(reader, asked, _project(call), call.given.previous)
-    return Result(document, lambda: _reasons(document))
-
-
-def _of_text(reader: Reader, text: str, project: str | None, previous: str | None) -> dict[str, Any]:
-    """Choose for a text now, and say what became of every candidate; nothing is remembered."""
-    asked = without_private(bounded(text))
-    chosen = choose.choose(reader, asked, project, previous)
-    via = {hit.id: hit.via for hit in reader.query(asked, project=project, limit=LIMIT_MAX).hits}
-    via.update((hit.id, hit.via) for hit in chosen.shown)
-    candidates = [
-        {"id": name, "via": via.get(name, []), "parts": chosen.parts.get(name, {}), "shown": reason is None,
-         "reason": reason or "shown"}
-        for name, reason in [*((hit.id, None) for hit in chosen.shown), *chosen.held]
-    ]  # fmt: skip
-    return {
-        "exposure": None, "shown": [hit.id for hit in chosen.shown], "candidates": candidates,
-        "silence": chosen.silence, "keywords": chosen.keywords, "versions": chosen.versions,
-    }  # fmt: skip
-
-
-def _of_exposure(one: Exposure) -> dict[str, Any]:
-    """Return what was remembered of an exposure, in the same form."""
-    reasons = [*((name, None) for name in one.shown), *((held["id"], held["reason"]) for held in one.held)]
-    candidates = [
-        {"id": name, "via": one.parts.get(name, {}).get("via", []), "parts": one.parts.get(name, {}),
-         "shown": reason is None, "reason": reason or "shown"}
-        for name, reason in reasons
-    ]  # fmt: skip
-    return {
-        "exposure": one.id, "shown": one.shown, "candidates": candidates, "silence": one.silence,
-        "keywords": one.keywords, "versions": one.versions,
-    }  # fmt: skip
-
-
-def _reasons(document: dict[str, Any]) -> Iterator[str]:
-    """Show every candidate with its numbers."""
-    yield f"looked for: {', '.join(document['keywords']) or 'nothing'}"
-    if document["silence"]:
-        yield f"nothing is shown: {document['silence']}"
-    for one in document["candidates"]:
-        parts = ", ".join(f"{name} {value}" for name, value in one["parts"].items() if name != "via")
-        led = f", through {cli_text.shorts(one['via'])}" if one["via"] else ""
-        yield f"  {cli_text.short(one['id'])}  {one['reason']}{led}  {parts}".rstrip()
-    if document.get("exact"):
-        yield f"replayed at event {document['exact']['seq']}, with the keywords:"
-        yield from (f"  {line}" for line in _reasons(document["exact"]))
 
 
 @command(
@@ -195,7 +122,7 @@ def _judged(reader: Reader, typed: str | None, session: str | None) -> tuple[Exp
     Raises:
         NotFound: nothing was shown, or not that.
     """
-    with _remembered(reader) as kept:
+    with remembered(reader) as kept:
         if typed is not None and typed.startswith(EXPOSURE_PREFIX):
             return kept.find(typed.rstrip("…")), None
         found = kept.newest(LIMIT_MAX, session, spoke=True)
@@ -220,22 +147,12 @@ def _instead(call: Call, reader: Reader, learning: str | None) -> Draft | None:
 
 
 @contextmanager
-def _remembered(reader: Reader) -> Iterator[Exposures]:
+def remembered(reader: Reader) -> Iterator[Exposures]:
+    """Open the exposures beside a ledger."""
     with Exposures(reader.path, reader.meta()["ledger_id"]) as kept:
         yield kept
 
 
-@contextmanager
-def _replayed(reader: Reader, seq: int) -> Iterator[Reader]:
-    """Open a copy of the ledger as it was at an event."""
-    from ledger.replay import copied
-
-    with TemporaryDirectory(prefix="learnings-why-") as folder:
-        path = os.path.join(folder, "ledger.db")
-        copied(reader.path, path, seq)
-        with open_reader(path) as then:
-            yield then
-
-
-def _project(call: Call) -> str | None:
+def project_here(call: Call) -> str | None:
+    """Return the project a prompt is typed in: as it was named, else that of this folder."""
     return call.given.project if call.given.project is not None else project_of(call, os.getcwd())

@@ -42,6 +42,10 @@ NO_SUBJECT = frozenset(("main", "master", "head", "develop", "development", "tru
 """Words of a branch name that say nothing of what is worked on."""
 
 
+SECRET = choose.Choice([], [], {}, "secret", {}, [])
+"""What becomes of a prompt with a secret in it."""
+
+
 class Recalled(NamedTuple):
     """What a prompt is shown.
 
@@ -113,11 +117,9 @@ class Recall:
         Raises:
             Locked, Damaged, FileFault: the ledger cannot be read.
         """
-        asked = bounded(prompt)
-        if redact.scrub(asked).kinds:
-            nothing = choose.Choice([], [], {}, "secret", {}, [])
-            return self._told(nothing, frame.Framed("", []), session, project, prompt_id)
-        asked = without_private(asked)
+        asked = usable(prompt)
+        if asked is None:
+            return self._told(SECRET, frame.Framed("", []), session, project, prompt_id)
         before = self._before(asked, session, previous, transcript)
         if session is not None:
             self._turns.keep(session, asked)
@@ -171,11 +173,15 @@ class Recall:
         """Remember what is shown, and answer it."""
         left = [choose.Held(hit.id, "budget") for hit in chosen.shown if hit.id not in framed.ids]
         held = [*left, *chosen.held]
+        parts: dict[str, dict[str, Any]] = {one: {**told} for one, told in chosen.parts.items()}
+        for hit in chosen.shown:
+            if hit.via:
+                parts.setdefault(hit.id, {})["via"] = hit.via
         now, head = self._clock(), self._reader.head()
         name = name or new_id()
         one = Exposure(
             name, time_text(now), session or "", prompt_id, self._channel, project, chosen.keywords, chosen.silence,
-            framed.ids, [held_one._asdict() for held_one in held], dict(chosen.parts), dict(chosen.versions), head.seq,
+            framed.ids, [held_one._asdict() for held_one in held], parts, dict(chosen.versions), head.seq,
             head.hash.hex(), anew,
         )  # fmt: skip
         kept = self._exposures.add(one, now)
@@ -189,10 +195,7 @@ class Recall:
             found = self._turns.before(session)
         if found is None and transcript is not None:
             found = last_prompt(transcript, asked)
-        if found is None:
-            return None
-        found = bounded(found)
-        return None if redact.scrub(found).kinds else without_private(found) or None
+        return usable(found) or None if found is not None else None
 
     def _pinned(self, project: str | None) -> list[Hit]:
         places = None if project is None else json.dumps(self._reader.projects(project))
@@ -212,6 +215,12 @@ class Recall:
 
     def _today(self) -> str:
         return time_text(self._clock())[:10]
+
+
+def usable(text: str) -> str | None:
+    """Return what is used of a prompt: bounded, without what is private; None when there is a secret in it."""
+    found = bounded(text)
+    return None if redact.scrub(found).kinds else without_private(found)
 
 
 def bounded(text: str) -> str:
