@@ -203,7 +203,7 @@ def _concepts(rules: _Rules, text: str) -> Iterator[Finding]:
 
 def _fires(rules: _Rules, rule: _Concept, sentence: str, words: str, places: dict[str, int]) -> bool:
     """Say whether a rule whose words are all there is meant: its pattern matches, its act is not forbidden."""
-    if rule.pattern and not _re(rule.pattern).search(sentence):
+    if rule.pattern and not _re(rule.pattern).search(sentence.replace("\n", " ")):
         return False
     if rule.act is None:
         return True
