@@ -230,6 +230,7 @@ def view_page() -> Iterator[str]:
     yield ""
     for name in tables.VIEW_NAMES:
         yield from view(name, known["sqlite"][name])
+    yield from view("exposures.exposure", known["exposures"])
     yield from ("## On PostgreSQL", "", "A log on PostgreSQL has these views.", "")
     for name in tables_postgres.VIEW_NAMES:
         yield from view(name, known["postgres"][name], "### ", "PostgreSQL: ")

@@ -18,7 +18,7 @@ import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
-from ledger import cli, tables, tables_postgres
+from ledger import cli, exposures, tables, tables_postgres
 from ledger.ledger import Ledger
 
 import build
@@ -71,6 +71,8 @@ def views() -> Iterator[str]:
         connection.close()
     for name, statement in zip(tables_postgres.VIEW_NAMES, tables_postgres.VIEWS, strict=True):
         found["postgres"][name] = columns(statement)
+    if list(told["exposures"]["columns"]) != exposures.COLUMNS.split(", "):
+        yield f"docs/reference/views.json, exposures: the columns are {exposures.COLUMNS}, in this order"
     yield from differences("ledger/tables.py", "view", set(found["sqlite"]), set(tables.VIEW_NAMES))
     for dialect, known in found.items():
         where = f"docs/reference/views.json, {dialect}"
