@@ -11,6 +11,7 @@ from ledger.cli_progress import bar
 from ledger.errors import BadArgument, NotFound
 from ledger.eval_label import judged
 from ledger.eval_set import LEARNINGS, QUERIES, read
+from ledger.export import write
 from ledger.model import plain
 from ledger.place import make_folder
 
@@ -31,12 +32,14 @@ def evaluate(call: Call) -> Result:
     if len(given.words) != 1:
         raise BadArgument("that is not how sets are measured; nothing was done", "learnings eval [label] DIR")
     folder = given.words[0]
+    if given.results is not None:
+        evals.check_place(given.results)
     known = read(folder)
     around = evals.filled(given.filler, known)
     with tempfile.TemporaryDirectory(prefix="learnings-eval-") as place, bar("loading") as progress:
-        done = evals.run(known, around, place, f"{folder}/learnings.jsonl", progress)
+        done = evals.run(known, around, place, f"{folder}/{LEARNINGS}", progress, given.filler or "")
     if given.results is not None:
-        evals.write_results(given.results, done.answers)
+        write(given.results, evals.results(done.answers))
     for remark in done.remarks:
         call.remark(remark)
     document = {
@@ -74,8 +77,6 @@ def _cell(value: Any) -> str:
 def _label(call: Call, folder: str) -> Result:
     """Write what people judged as a set that `learnings eval` reads."""
     import os
-
-    from ledger.export import write
 
     with call.reading() as reader:
         learnings, cases = judged(reader)

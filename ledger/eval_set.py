@@ -8,7 +8,9 @@ quoted, only named.
 import json
 import os
 import re
+import stat
 from collections.abc import Callable, Iterator
+from datetime import date
 from typing import Any, NamedTuple
 
 from ledger.errors import BadArgument, BadInput
@@ -46,12 +48,17 @@ class EvalSet(NamedTuple):
     cases: list[Case]
 
 
+def _storable(value: Any) -> bool:
+    """Say whether a text can be stored and written: no U+0000, no half of a surrogate pair."""
+    return isinstance(value, str) and "\0" not in value and re.search("[\ud800-\udfff]", value) is None
+
+
 def _text(value: Any) -> bool:
-    return isinstance(value, str) and bool(value.strip())
+    return _storable(value) and bool(value.strip())
 
 
 def _texts(value: Any) -> bool:
-    return isinstance(value, list) and all(isinstance(item, str) for item in value)
+    return isinstance(value, list) and all(map(_storable, value))
 
 
 def _groups(value: Any) -> bool:
@@ -63,7 +70,13 @@ def _optional(check: Callable[[Any], bool]) -> Callable[[Any], bool]:
 
 
 def _date(value: Any) -> bool:
-    return isinstance(value, str) and re.fullmatch(r"\d{4}-(0[1-9]|1[0-2])-(0[1-9]|[12]\d|3[01])", value) is not None
+    if not isinstance(value, str) or re.fullmatch(r"\d{4}-\d\d-\d\d", value, re.ASCII) is None:
+        return False
+    try:
+        date.fromisoformat(value)
+    except ValueError:
+        return False
+    return True
 
 
 def _trust(value: Any) -> bool:
@@ -112,6 +125,9 @@ class Faults:
         """Keep one fault."""
         self._found.append(f"{file}:{line}: {what}")
 
+    def __bool__(self) -> bool:
+        return bool(self._found)
+
     def end(self) -> None:
         """Raise when there was any.
 
@@ -133,13 +149,16 @@ def read(folder: str) -> EvalSet:
     """
     faults = Faults()
     learnings = learnings_of(os.path.join(folder, LEARNINGS), faults)
+    has_all = not faults  # or a label would be said to lead nowhere because of a fault in the other file
     path = os.path.join(folder, QUERIES)
     queries = list(_rows(path, OF_QUERY, "id", faults))
     cases = [_case(row) for _, row in queries]
     keys = {row.key for row in learnings}
-    for (line, _), case in zip(queries, cases, strict=True):
+    for (line, _), case in zip(queries, cases, strict=True) if has_all else ():
         for problem in _loose(case, keys):
             faults.add(path, line, problem)
+    if not cases and not faults:
+        faults.add(path, 1, "no case")
     faults.end()
     return EvalSet(learnings, cases)
 
@@ -221,6 +240,8 @@ def _rows(
     """Yield the rows of a file that have the right form, with their line; keep the faults of the others."""
     seen: dict[str, int] = {}
     try:
+        if stat.S_ISFIFO(os.stat(path).st_mode):
+            raise BadArgument(f"{path}: not a file; nothing was measured", f"a set is {LEARNINGS} and {QUERIES}")
         with open(path, "rb") as file:
             for line, raw in enumerate(file, start=1):
                 if not raw.strip():
@@ -243,7 +264,11 @@ def _row(raw: bytes, form: dict[str, tuple[Check, bool]]) -> tuple[dict[str, Any
     if len(raw) > LINE_BYTES:
         return None, f"longer than {LINE_BYTES:,} bytes"
     try:
-        row = json.loads(raw)
+        row = json.loads(
+            raw.decode("utf-8").removeprefix("\ufeff"), object_pairs_hook=_object, parse_constant=_no_number
+        )
+    except BadInput as error:
+        return None, error.message
     except (ValueError, RecursionError):
         return None, "not JSON in UTF-8"
     if not isinstance(row, dict):
@@ -256,6 +281,27 @@ def _row(raw: bytes, form: dict[str, tuple[Check, bool]]) -> tuple[dict[str, Any
         return None, f"no {' and no '.join(missing)}"
     wrong = [key for key in row if not form[key][0](row[key])]
     return (None, f"{wrong[0]} does not fit") if wrong else (row, "")
+
+
+def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """Return an object of which every key stands once.
+
+    Raises:
+        BadInput: one stands twice, and readers would take either.
+    """
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        raise BadInput("a key stands twice")
+    return found
+
+
+def _no_number(name: str) -> Any:
+    """Refuse what is a number in Python and not in JSON.
+
+    Raises:
+        ValueError: always.
+    """
+    raise ValueError(name)
 
 
 def projects_of(known: EvalSet) -> list[str]:

@@ -8,6 +8,7 @@ as an explicit query (`ranked`), and as a prompt whose recall may stay silent
 """
 
 import calendar
+import errno
 import json
 import os
 import time
@@ -81,8 +82,8 @@ def actor_of(trust: int) -> Actor:
 class Loading:
     """Fills a ledger with a set and its filler, oldest first."""
 
-    def __init__(self, ledger: Ledger, clock: Clock, where: str) -> None:
-        self._ledger, self._clock, self._where = ledger, clock, where
+    def __init__(self, ledger: Ledger, clock: Clock, where: str, around: str = "the filler") -> None:
+        self._ledger, self._clock, self._where, self._around = ledger, clock, where, around
         self.ids: dict[str, str] = {}
         self._names: dict[str, str] = {}
         self.remarks: list[str] = []
@@ -93,7 +94,7 @@ class Loading:
         Raises:
             BadInput: a row cannot be recorded; names file and line.
         """
-        waiting = iter(in_order(around, "the filler"))
+        waiting = iter(in_order(around, self._around))
         done, total = 0, len(rows) + len(around)
         upcoming = next(waiting, None)
         for row in [*in_order(rows, self._where), None]:
@@ -150,8 +151,22 @@ class Loading:
             drafts.append((own, draft, olds))
             self._names[row.key] = learning_id(own)
         with self._ledger.acting(actor):
-            self._ledger.record_all(drafts)
+            try:
+                self._ledger.record_all(drafts)
+            except LedgerError as error:
+                raise self._fault(rows, drafts, error) from None
         self.ids.update((self._names[row.key], row.key) for row in rows)
+
+    def _fault(
+        self, rows: Sequence[Row], drafts: Sequence[tuple[str, Draft, list[str]]], of_all: LedgerError
+    ) -> BadInput:
+        """Return the error of the first row of a batch that cannot be recorded, by its line."""
+        for row, (_, draft, _) in zip(rows, drafts, strict=True):
+            try:
+                self._ledger.record(draft, dry_run=True)
+            except LedgerError as error:
+                return BadInput(f"{self._around}:{row.line}: {error.message}", error.hint)
+        return BadInput(f"{self._around}: {of_all.message}", of_all.hint)
 
 
 def in_order(rows: Sequence[Row], where: str) -> list[Row]:
@@ -202,7 +217,14 @@ def batches(rows: Iterable[Row]) -> Iterator[list[Row]]:
 # -- asking ----------------------------------------------------------------------------------------------------------
 
 
-def run(known: EvalSet, around: Sequence[Row], folder: str, where: str, progress: Progress | None = None) -> Evaluated:
+def run(
+    known: EvalSet,
+    around: Sequence[Row],
+    folder: str,
+    where: str,
+    progress: Progress | None = None,
+    around_where: str = "the filler",
+) -> Evaluated:
     """Load a set into a new ledger in `folder`, ask every case at both settings, and measure.
 
     Raises:
@@ -210,7 +232,7 @@ def run(known: EvalSet, around: Sequence[Row], folder: str, where: str, progress
     """
     clock = Clock()
     with Ledger.init(os.path.join(folder, "ledger.db"), person(), clock=clock) as ledger:
-        loading = Loading(ledger, clock, where)
+        loading = Loading(ledger, clock, where, around_where)
         loading.load(known.learnings, around, progress or (lambda done, total: None))
         ledger.store.refresh_counts()
         answers, times = asked(ledger.reader, known.cases, loading.ids)
@@ -270,14 +292,19 @@ def results(answers: dict[str, Answered]) -> Iterator[str]:
         yield json.dumps(line, ensure_ascii=False)
 
 
-def write_results(path: str, answers: dict[str, Answered]) -> None:
-    """Write the lines of `results` to a file.
+def check_place(path: str) -> None:
+    """Look whether a file can be made or replaced at `path`, before anything is measured for it.
 
     Raises:
-        FileFault: it cannot be written.
+        FileFault: it cannot.
     """
-    try:
-        with open(path, "w", encoding="utf-8", newline="\n") as file:
-            file.writelines(line + "\n" for line in results(answers))
-    except OSError as error:
-        raise os_fault(error, path) from None
+    folder = os.path.dirname(path) or os.curdir
+    code = 0
+    if os.path.isdir(path):
+        code = errno.EISDIR
+    elif not os.path.isdir(folder):
+        code = errno.ENOTDIR if os.path.exists(folder) else errno.ENOENT
+    elif not os.access(folder, os.W_OK | os.X_OK):
+        code = errno.EACCES
+    if code:
+        raise os_fault(OSError(code, os.strerror(code)), path)

@@ -1,6 +1,7 @@
 """`learnings eval`: figures by hand, sets read with their faults, loading as the channels would."""
 
 import json
+import os
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +14,7 @@ from ledger.measures import Answered, Case, Known
 
 def learning(key: str, **more: Any) -> dict[str, Any]:
     """Return a learning of a set."""
-    base = {
+    base: dict[str, Any] = {
         "key": key, "project": "demo", "category": "env", "tags": ["t"], "problem": f"{key} pgcat PGX{len(key)} breaks",
         "solution": f"mend {key}", "supersedes": None, "superseded_by": None, "observed_at": "2026-01-02", "trust": 2,
     }  # fmt: skip
@@ -22,11 +23,20 @@ def learning(key: str, **more: Any) -> dict[str, Any]:
 
 def query(name: str, **more: Any) -> dict[str, Any]:
     """Return a case of a set."""
-    base = {
+    base: dict[str, Any] = {
         "id": name, "kind": "plain", "project": "demo", "prompt": "pgcat breaks", "previous_turn": None,
         "category": None, "relevant": [], "acceptable": [], "any_of": [], "wrong": [], "best": None,
     }  # fmt: skip
     return base | more
+
+
+def raw(folder: Path, learnings: bytes | None, queries: bytes | None) -> str:
+    """Write the files of a set as they are given; None leaves one out."""
+    folder.mkdir()
+    for name, data in (("learnings", learnings), ("queries", queries)):
+        if data is not None:
+            (folder / f"{name}.jsonl").write_bytes(data)
+    return str(folder)
 
 
 def written(folder: Path, learnings: list[Any], queries: list[Any]) -> str:
@@ -126,13 +136,31 @@ def test_filler_is_the_same_every_time_and_keeps_clear_of_listed_categories() ->
         ([learning("a", trust=True)], [], "learnings.jsonl:1: trust does not fit"),
         ([learning("a", supersedes="b")], [], "learnings.jsonl:1: supersedes names no other learning"),
         (["[]"], [], "learnings.jsonl:1: not an object"),
-        ([learning("a", superseded_by="b"), learning("b", observed_at="2025-01-01")], [], ":2: it supersedes"),
+        (
+            [learning("a", superseded_by="b"), learning("b", observed_at="2025-01-01")],
+            [query("q")],
+            ":2: it supersedes",
+        ),
         ([learning("a")], [query("q"), query("q")], "queries.jsonl:2: the id stands on line 1 already"),
         ([learning("a")], [{"id": "q", "kind": "k", "project": "p", "prompt": ""}], "no relevant and no acceptable"),
         ([learning("a")], [query("q", relevant=["b"])], "queries.jsonl:1: relevant names a learning that is not in"),
         ([learning("a")], [query("q", relevant=["a"], wrong=["a"])], "a learning is both wrong and right"),
         ([learning("a")], [query("q", best="a")], "best names a learning that is not in relevant"),
         ([learning("a", problem="x" * 5_000)], [query("q")], "learnings.jsonl:1: problem has 5,000"),
+        ([learning("a", observed_at="2026-02-30")], [query("q")], "learnings.jsonl:1: observed_at does not fit"),
+        ([learning("a", observed_at="0000-01-01")], [query("q")], "learnings.jsonl:1: observed_at does not fit"),
+        ([learning("a", problem="x\ud800")], [query("q")], "learnings.jsonl:1: problem does not fit"),
+        ([learning("a", tags=["\ud800"])], [query("q")], "learnings.jsonl:1: tags does not fit"),
+        ([learning("a", solution="x\0")], [query("q")], "learnings.jsonl:1: solution does not fit"),
+        ([learning("a")], [query("q\ud800")], "queries.jsonl:1: id does not fit"),
+        ([learning("a")], [query("q", acceptable=["\ud800"])], "queries.jsonl:1: acceptable does not fit"),
+        ([learning("a")], [query("q", any_of=["a"])], "queries.jsonl:1: any_of does not fit"),
+        ([learning("a")], ['{"id": "q", "id": "r"}'], "queries.jsonl:1: a key stands twice"),
+        ([learning("a")], ["[" * 100_000], "queries.jsonl:1: not JSON in UTF-8"),
+        ([learning("a")], ['{"id": ' + "9" * 5_000 + "}"], "queries.jsonl:1: not JSON in UTF-8"),
+        ([learning("a")], ['{"id": NaN}'], "queries.jsonl:1: not JSON in UTF-8"),
+        ([learning("a")], [], "queries.jsonl:1: no case"),
+        ([learning("a")], ["", "  "], "queries.jsonl:1: no case"),
     ],
 )
 def test_a_set_with_a_fault_is_refused_with_file_and_line(
@@ -140,11 +168,95 @@ def test_a_set_with_a_fault_is_refused_with_file_and_line(
 ) -> None:
     """One error; nothing is measured."""
     folder = written(tmp_path / "set", learnings, queries)
+    results = tmp_path / "results.jsonl"
+
+    done = inside("eval", folder, "--results", str(results))
+
+    refused(done, 10, told)
+    assert len(done.err.splitlines()) == 1
+    assert not results.exists()
+    assert not list(tmp_path.glob("learnings-eval-*"))
+
+
+@pytest.fixture(autouse=True)
+def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Keep temporary ledgers where a test sees what is left of them."""
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+
+
+@pytest.mark.parametrize("encoding", ["utf-16", "utf-32", "latin-1"])
+def test_a_line_in_another_encoding_is_a_fault(tmp_path: Path, inside: Inside, encoding: str) -> None:
+    """JSON lines are UTF-8, whatever a reader could guess."""
+    case = json.dumps(query("q", prompt="café"), ensure_ascii=False).encode(encoding)
+    folder = raw(tmp_path / "set", json.dumps(learning("a")).encode(), case)
+
+    refused(inside("eval", folder), 10, "queries.jsonl:1: not JSON in UTF-8")
+
+
+def test_a_byte_order_mark_and_other_line_ends_are_no_faults(tmp_path: Path, inside: Inside) -> None:
+    """Editors write them."""
+    rows = b"\xef\xbb\xbf" + b"\r\n".join(json.dumps(learning(key)).encode() for key in "ab")
+
+    folder = raw(tmp_path / "set", rows, json.dumps(query("q", relevant=["a"])).encode())
+
+    assert inside.document("eval", folder)["rows"] == 2
+
+
+def test_a_fault_in_one_file_makes_none_in_the_other(tmp_path: Path, inside: Inside) -> None:
+    """A label is not said to lead nowhere because the row it names could not be read."""
+    folder = written(tmp_path / "set", [learning("a", colour=1)], [query("q", relevant=["a"])])
 
     done = inside("eval", folder)
 
-    refused(done, done.code, told)
-    assert 10 <= done.code <= 15
+    refused(done, 10, "learnings.jsonl:1: unknown key 'colour'; nothing was measured")
+    assert "queries.jsonl" not in done.err
+
+
+@pytest.mark.parametrize("faulty", [{"problem": "x" * 5_000}, {"observed_at": "2026-02-30"}, {"trust": 9}, {"x": 1}])
+def test_a_fault_of_the_filler_is_named_with_file_and_line(
+    tmp_path: Path, inside: Inside, faulty: dict[str, Any]
+) -> None:
+    """What goes in by the hundred is still told by the line."""
+    folder = written(tmp_path / "set", [learning("a")], [query("q")])
+    around = tmp_path / "around.jsonl"
+    around.write_text("\n".join(map(json.dumps, [learning("b"), learning("c") | faulty, learning("d")])), "utf-8")
+
+    done = inside("eval", folder, "--filler", str(around))
+
+    refused(done, 10, f"{around}:2: ")
+    assert not list(tmp_path.glob("learnings-eval-*"))
+
+
+@pytest.mark.parametrize("missing", ["learnings.jsonl", "queries.jsonl"])
+@pytest.mark.parametrize("kind", ["nothing", "folder", "pipe"])
+def test_what_is_no_file_is_refused_at_once(tmp_path: Path, inside: Inside, missing: str, kind: str) -> None:
+    """A pipe is not waited for."""
+    folder = written(tmp_path / "set", [learning("a")], [query("q")])
+    path = Path(folder, missing)
+    path.unlink()
+    if kind != "nothing":
+        path.mkdir() if kind == "folder" else os.mkfifo(path)
+
+    refused(inside("eval", folder), 15, f"{path}: ", "nothing was measured")
+
+
+def test_where_results_cannot_go_is_said_before_anything_is_measured(tmp_path: Path, inside: Inside) -> None:
+    """Minutes of asking are not thrown away; the set is not even read."""
+    written(tmp_path / "set", ["{"], [query("q")])
+
+    for place in (tmp_path / "nowhere" / "r.jsonl", tmp_path, tmp_path / "set" / "learnings.jsonl" / "r"):
+        refused(inside("eval", str(tmp_path / "set"), "--results", str(place)), 30, str(place))
+
+
+def test_any_prompt_is_a_case(tmp_path: Path, inside: Inside) -> None:
+    """Half characters, NUL, nothing at all, much of it: a set may hold what people send."""
+    prompts = ["\ud800 pgcat\0", "", " \n", "🙂" * 50, "pgcat " * 100_000]
+    cases = [query(f"q{at}", prompt=text, previous_turn="\udfff") for at, text in enumerate(prompts)]
+    folder = written(tmp_path / "set", [learning("a")], cases)
+
+    done = inside.document("eval", folder, "--results", str(tmp_path / "out.jsonl"))
+
+    assert (done["cases"], len((tmp_path / "out.jsonl").read_text("utf-8").splitlines())) == (5, 5)
 
 
 def test_faults_of_both_files_are_told_together(tmp_path: Path, inside: Inside) -> None:
