@@ -21,6 +21,9 @@ FILE = "exposures.db"
 SCHEMA = 1
 KEEP_DAYS = 90
 KEYWORDS_MAX, KEYWORD_CHARS = 40, 60
+NAME_CHARS = 300
+"""Characters that are kept of the name of a session, a prompt or a project."""
+
 RESCRUB_ROWS = 200
 """Most rows that are scrubbed again by one write; the next ones do the rest."""
 
@@ -83,6 +86,11 @@ def path_beside(ledger: str) -> str:
     return os.path.join(os.path.dirname(os.path.abspath(ledger)), FILE)
 
 
+def plain(text: str) -> str:
+    """Return a name as it is kept: bounded, half characters replaced, since SQLite cannot be given them."""
+    return text[:NAME_CHARS].encode("utf-8", "replace").decode()
+
+
 def new_id() -> str:
     """Return a fresh id: 125 random bits."""
     number = int.from_bytes(os.urandom(16), "big")
@@ -140,7 +148,7 @@ class Exposures:
         try:
             if not os.path.exists(self.path):
                 return frozenset()
-            binds = {"ledger": self._ledger_id, "session": session}
+            binds = {"ledger": self._ledger_id, "session": plain(session)}
             rows = self._open().execute(SINCE_ANEW, binds).fetchall()
         except (sqlite3.Error, OSError, FileFault):
             return frozenset()
@@ -151,7 +159,7 @@ class Exposures:
         try:
             if not os.path.exists(self.path):
                 return []
-            binds = {"ledger": self._ledger_id, "project": project, "many": many}
+            binds = {"ledger": self._ledger_id, "project": plain(project), "many": many}
             return [_exposure(row) for row in self._open().execute(OF_PROJECT, binds).fetchall()]
         except (sqlite3.Error, OSError, FileFault):
             return []
@@ -164,7 +172,8 @@ class Exposures:
         Raises:
             FileFault: the file cannot be read.
         """
-        binds = {"ledger": self._ledger_id, "session": session, "spoke": int(spoke), "many": many}
+        name = None if session is None else plain(session)
+        binds = {"ledger": self._ledger_id, "session": name, "spoke": int(spoke), "many": many}
         return [_exposure(row) for row in self._asked(NEWEST, binds)]
 
     def find(self, prefix: str) -> Exposure:
@@ -173,6 +182,7 @@ class Exposures:
         Raises:
             NotFound, AmbiguousId: none, or several. FileFault: the file cannot be read.
         """
+        prefix = plain(prefix)
         found = self._asked(BY_PREFIX, {"ledger": self._ledger_id, "prefix": prefix, "size": len(prefix)})
         if not found:
             raise NotFound(f"there is no exposure {prefix[:40]}", "see `learnings exposures`; they go after 90 days")
@@ -221,8 +231,9 @@ class Exposures:
 
     def _row(self, one: Exposure) -> tuple[Any, ...]:
         lists = (one.shown, one.held, one.parts, one.versions)
+        prompt_id, project = (None if name is None else plain(name) for name in (one.prompt_id, one.project))
         return (
-            *(one.id, one.at, self._ledger_id, one.session, one.prompt_id, one.channel, one.project),
+            *(one.id, one.at, self._ledger_id, plain(one.session), prompt_id, one.channel, project),
             *(_dumped(clean(one.keywords)), one.silence, *map(_dumped, lists), one.head_seq, one.head_hash),
             *(redact.RULES_VERSION, int(one.anew)),
         )
@@ -237,7 +248,7 @@ class Exposures:
 
 def clean(words: Sequence[str]) -> list[str]:
     """Return keywords as they may be kept: few, short, and none in which a secret was found."""
-    kept = [word[:KEYWORD_CHARS].encode("utf-8", "replace").decode() for word in words[:KEYWORDS_MAX]]
+    kept = [plain(word[:KEYWORD_CHARS]) for word in words[:KEYWORDS_MAX]]
     if not redact.scrub(" ".join(kept)).kinds:
         return kept
     return [word for word in kept if not redact.scrub(word).kinds and not redact.scrub(f"password={word}").kinds]
