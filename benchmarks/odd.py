@@ -43,7 +43,7 @@ SYNTAX = (
 NAMES = (
     "src/app/main.py", "C++", ".NET", "foo::bar", "--flag=x", "NETSDK1045", "v1.2.3-rc.1", "camelCaseName",
     "snake_case", "a/b/c/../../d", "https://x.example/a?b=c#d", "ERR_OSSL_EVP", "E0502", "10.0.0.1:5432", "```",
-    "user@example.org", "@a/b", "~~~", "<private>", "</private>", "<system-reminder>", "> ", "diff --git", "@@ -1 +1 @@",
+    "user@example.org", "@a/b", "~~~", "<private>", "</private>", "<system-reminder>", "> ", "diff --git", "@@ -1 @@",
     "Traceback (most recent call last):", '  File "x.py", line 3, in f', "2026-11-30T08:00:00Z ERROR [main] x: y",
     '{"a": [1, 2', "SGVsbG8=" * 9,
 )  # fmt: skip
