@@ -25,18 +25,21 @@ def audit(store: SqliteStore) -> Verdict:
     events, erased, head, problems = store.find_problems()
     remarks = [*store.remarks]
     store.remarks.clear()
-    connection = store.reading()
+    connection, outdated = store.reading(), None
     try:
-        problems += [*_schema(connection), *_file(store.connection())]
-        if not all(index_is_reached(connection, name) for name in sql_log.WORD_INDEXES):
+        outdated = _outdated(connection)
+        problems += [*_schema(connection, log_only=outdated is not None), *_file(store.connection())]
+        if outdated is not None:
+            problems.append(outdated)
+        elif not all(index_is_reached(connection, name) for name in sql_log.WORD_INDEXES):
             problems.append(Problem("index", None, DAMAGED_INDEX))
-        if not any(problem.code in LOG_FAULTS for problem in problems):
+        if outdated is None and not any(problem.code in LOG_FAULTS for problem in problems):
             problems += _projections(connection, store.dedup_key)
     except (LedgerError, connection.Error, ValueError, KeyError, TypeError) as error:
         problems.append(Problem("unreadable", None, f"the projections cannot be compared ({type(error).__name__})"))
     finally:
         connection.close()
-    if not any(problem.code == "index" for problem in problems):
+    if outdated is None and not any(problem.code == "index" for problem in problems):
         problems += _index(store)
     return Verdict(not problems, events, erased, _head(head), problems, remarks)
 
@@ -52,10 +55,23 @@ def _head(head: Head) -> dict[str, object]:
 # -- schema ----------
 
 
-def _schema(connection: sqlite3.Connection) -> Iterator[Problem]:
-    """Compare the text of every table, index, trigger and view with what this program makes."""
-    found, expected = _schema_of(connection), _expected_schema()
-    for name in sorted(expected.keys() | found.keys()):
+def _outdated(connection: sqlite3.Connection) -> Problem | None:
+    """Return the one problem of projections that another version made: all others would follow from it."""
+    if connection.execute(sql_log.HAS_PROJECTION).fetchone() is None:
+        return None
+    row = connection.execute(sql_log.PROJECTION).fetchone()
+    if row is not None and row[0] == fold.PROJECTION_VERSION:
+        return None
+    version = "no version" if row is None else f"version {row[0]}"
+    told = f"the projections are of {version}, this program makes {fold.PROJECTION_VERSION}; run `learnings rebuild`"
+    return Problem("projection", None, told)
+
+
+def _schema(connection: sqlite3.Connection, *, log_only: bool) -> Iterator[Problem]:
+    """Compare the text of every table, index, trigger and view with what this program makes, or of the log alone."""
+    found, known = _schema_of(connection), _expected_schema(log_only=False)
+    expected = _expected_schema(log_only=True) if log_only else known
+    for name in sorted(expected.keys() if log_only else expected.keys() | found.keys()):
         if name not in found:
             yield Problem("schema", None, f"{name} is missing from the file")
         elif name in expected and found[name] != expected[name]:
@@ -65,7 +81,7 @@ def _schema(connection: sqlite3.Connection) -> Iterator[Problem]:
     if "alembic_version" in found and connection.execute(sql_log.REVISIONS).fetchall() != [(tables.SCHEMA_REVISION,)]:
         yield Problem("schema", None, f"alembic_version does not say {tables.SCHEMA_REVISION}")
     for name, owner in connection.execute(sql_log.FOREIGN_TRIGGERS).fetchall():
-        if name not in expected:
+        if name not in known:
             yield Problem("schema", None, f"{name} is a foreign trigger on {owner}")
 
 
@@ -74,12 +90,13 @@ def _schema_of(connection: sqlite3.Connection) -> dict[str, str]:
     return {name: " ".join(text.split()) for name, text in connection.execute(sql_log.SCHEMA_TEXT).fetchall()}
 
 
-def _expected_schema() -> dict[str, str]:
-    """Return the schema of a fresh ledger, made in memory."""
+def _expected_schema(*, log_only: bool) -> dict[str, str]:
+    """Return the schema of a fresh ledger, or of its log alone, made in memory."""
     fresh = sqlite3.connect(":memory:", isolation_level=None)
     try:
         create_log(fresh)
-        project.create(fresh)
+        if not log_only:
+            project.create(fresh)
         return _schema_of(fresh)
     finally:
         fresh.close()
@@ -102,9 +119,6 @@ def _file(connection: sqlite3.Connection) -> Iterator[Problem]:
 
 def _projections(connection: sqlite3.Connection, dedup_key: bytes) -> list[Problem]:
     """Project the log into temporary tables and compare; the last events and the comparison share one snapshot."""
-    version = connection.execute(sql_log.PROJECTION).fetchone()
-    if version is None or version[0] != fold.PROJECTION_VERSION:
-        return [Problem("projection", None, "the projections are of another version; the next write rebuilds them")]
     project.create_temporary(connection)
     projector = project.Projector(connection, dedup_key, vectors=False)
     after = 0

@@ -102,7 +102,7 @@ def rebuild(call: Call) -> Result:
 
     with call.writing() as ledger:
         if call.given.dry_run:
-            seq = ledger.reader.head().seq
+            seq = ledger.store.head().seq  # its reader would rebuild what another version made
             call.remark("dry run: nothing was written")
         else:
             with busy("replaying the log"):
@@ -113,7 +113,7 @@ def rebuild(call: Call) -> Result:
 
 @command(DRY_RUN)
 def upgrade(call: Call) -> Result:
-    """Migrate the file to this program's schema; nothing else ever does."""
+    """Migrate the file to this program's schema, which nothing else ever does, and rebuild outdated projections."""
     from ledger.cli_call import WAIT_S
     from ledger.upgrade import upgrade as migrate
 
@@ -124,6 +124,9 @@ def upgrade(call: Call) -> Result:
         line = f"{verb} from {done.from_revision or 'nothing'} to {done.to_revision} ({', '.join(done.steps)})"
     if done.backup is not None:
         line += f"; the file as it was: {done.backup}"
+    elif done.rebuilt and not done.steps:
+        verb = "would rebuild" if call.given.dry_run else "rebuilt"
+        line = f"{call.file} has schema {done.to_revision}; {verb} the projections of another version"
     return Result({"file": call.file, **plain(done)}, lambda: [line])
 
 

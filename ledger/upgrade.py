@@ -26,12 +26,16 @@ Progress = Callable[[str], None]
 
 
 class Upgraded(NamedTuple):
-    """What an upgrade did, or would do; `steps` is empty and `backup` None when there was nothing to do."""
+    """What an upgrade did, or would do; `steps` is empty and `backup` None when there was nothing to migrate.
+
+    `rebuilt` says that an older program's projections were made anew, which alone takes no backup: the log stays.
+    """
 
     from_revision: str
     to_revision: str
     backup: str | None
     steps: tuple[str, ...]
+    rebuilt: bool = False
 
 
 def upgrade(
@@ -42,7 +46,7 @@ def upgrade(
     scripts: str | None = None,
     wait_s: float = 10.0,
 ) -> Upgraded:
-    """Migrate a ledger file, one transaction a revision, after a verified backup beside it.
+    """Migrate a ledger file, one transaction a revision, after a verified backup; then rebuild what is outdated.
 
     Killed at any moment, it leaves the file at one of the revisions on the
     way; running it again does the rest.
@@ -63,22 +67,23 @@ def upgrade(
     _recognise(path)
     if dry_run:
         with faults(path), _opened(path) as raw:
-            return Upgraded(*_plan(raw, path, scripts))
+            planned = Upgraded(*_plan(raw, path, scripts))
+            return planned._replace(rebuilt=bool(planned.steps) or _is_stale(raw))
     with faults(path), WriteLock(path, wait_s), _opened(path) as raw:
         start, end, _, steps = _plan(raw, path, scripts)
-        if not steps:
-            return Upgraded(start, end, None, ())
-        backup = _back_up(raw, path, start)
-        told(f"the backup {backup} is made and verified")
-        with _engine(raw).connect() as connection:
-            for revision in steps:
-                told(f"migrating to {revision}")
-                migrate(connection, revision, scripts)
+        backup = None
+        if steps:
+            backup = _back_up(raw, path, start)
+            told(f"the backup {backup} is made and verified")
+            with _engine(raw).connect() as connection:
+                for revision in steps:
+                    told(f"migrating to {revision}")
+                    migrate(connection, revision, scripts)
         stale = _is_stale(raw)
     if stale:
         told("rebuilding the projections")
         _rebuild(path, wait_s)
-    return Upgraded(start, end, backup, steps)
+    return Upgraded(start, end, backup, steps, stale)
 
 
 def migrate(connection: Connection, revision: str, scripts: str | None = None) -> None:

@@ -326,7 +326,7 @@ def test_a_dry_run_changes_nothing(old: str, scripts: str, newer: None) -> None:
 
     planned = upgrade(old, dry_run=True, scripts=scripts)
 
-    assert planned == ("0001_log", "0003_more", None, ("0002_note", "0003_more"))
+    assert planned == ("0001_log", "0003_more", None, ("0002_note", "0003_more"), True)
     assert {name.name: name.read_bytes() for name in folder.iterdir()} == before
 
 
@@ -335,7 +335,7 @@ def test_nothing_to_do_is_said(old: str, dry_run: bool) -> None:
     """A file of today's schema is left alone, and no backup is made."""
     done = upgrade(old, dry_run=dry_run)
 
-    assert done == (tables.SCHEMA_REVISION, tables.SCHEMA_REVISION, None, ())
+    assert done == (tables.SCHEMA_REVISION, tables.SCHEMA_REVISION, None, (), False)
     assert backups(old) == []
 
 
