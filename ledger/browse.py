@@ -6,13 +6,14 @@ Lean path: stdlib only.
 
 import json
 import re
+import sqlite3
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from ledger import answer, hits, meaning, query, search, sql
 from ledger.answer import HistoryEvent, Hit
 from ledger.errors import AmbiguousId, BadArgument, NotFound
-from ledger.model import AGENT_PREFIX_CHARS, ID_CHARS, ID_PREFIX
+from ledger.model import AGENT_PREFIX_CHARS, ID_CHARS, ID_PREFIX, schema_path
 from ledger.search import Match, Words
 
 if TYPE_CHECKING:
@@ -23,6 +24,8 @@ NEAREST = 3
 
 IDS_LISTED = 20
 """Most ids that are looked at for an ambiguous prefix."""
+
+ANEW = "install the program anew"
 
 _ALPHABET = frozenset("abcdefghijklmnopqrstuvwxyz234567")
 _TIME = (
@@ -155,10 +158,40 @@ def status(reader: "Reader") -> dict[str, Any]:
 
 
 def _meaning(reader: "Reader") -> dict[str, Any]:
-    """Return whether search goes by meaning too: {table, vectors}, versions, None where there is none to use."""
+    """Return whether search goes by meaning too: {table, vectors}, versions, and why it goes by words alone if so."""
     table = meaning.shared()
     found = reader.rows(sql.VECTOR_VERSION, {})
-    return {"table": table.version if table is not None else None, "vectors": found[0][0] if found else None}
+    version, vectors = table.version if table is not None else None, found[0][0] if found else None
+    fault = _table_fault()
+    if fault is None and version is None:
+        fault = "search by meaning is switched off"
+    if fault is None and vectors != version:
+        fault = "the ledger has no vectors of this table; run `learnings rebuild`"
+    return {"table": version, "vectors": vectors, "words_alone": fault}
+
+
+def _table_fault() -> str | None:
+    """Return what is wrong with the token table that ships with the program; every page of it is read, 15 ms."""
+    try:
+        path = schema_path("tokens.sqlite")
+    except FileNotFoundError:
+        return f"the token table is missing; {ANEW}"
+    quoted = path.replace("%", "%25").replace("?", "%3f").replace("#", "%23")
+    version = None
+    try:
+        file = sqlite3.connect(f"file:{quoted}?mode=ro&immutable=1", uri=True)
+        try:
+            if file.execute("PRAGMA quick_check(1)").fetchall() == [("ok",)]:
+                version = str(dict(file.execute(sql.PIECE_META)).get("version", ""))
+        finally:
+            file.close()
+    except (sqlite3.Error, ValueError):
+        version = None
+    if version is None:
+        return f"the token table is damaged; {ANEW}"
+    if version != meaning.VERSION:
+        return f"the token table is of version {version[:20]}, this program reads {meaning.VERSION}; {ANEW}"
+    return None
 
 
 def seq_at(reader: "Reader", when: str) -> int:

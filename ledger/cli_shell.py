@@ -38,23 +38,29 @@ def sql(call: Call) -> Result:
     if call.is_json and not statement:
         raise BadArgument("a shell has no JSON; nothing was done", "give it a statement")
     with Looking(call.file) as looking:
-        if looking.without and (not statement or EXPOSURES in statement.lower()):
-            call.remark(f"no schema {EXPOSURES} here: {looking.without}")
+        without = f"no schema {EXPOSURES} here: {looking.without}" if looking.without else None
         if statement:
+            if without and EXPOSURES in statement.lower():
+                call.remark(without)
             document = looking.answer(statement)
             return Result(document, lambda: cli_text.table(document))
         found = _on_path(SHELL, call.env.get("PATH", os.defpath))
         if found is None:
             call.remark("there is no sqlite3 here, so this is a prompt of our own (.help)")
+            if without:
+                call.remark(without)
             return Result(None, exit_code=_prompt(looking))
-    return _hand_over(call, found, path_beside(call.file) if not looking.without else None)
+    return _hand_over(call, found, without)
 
 
-def _hand_over(call: Call, shell: str, exposures: str | None) -> NoReturn:
+def _hand_over(call: Call, shell: str, without: str | None) -> NoReturn:
     """Become the system's shell; what it attaches is read-only as the ledger is."""
     call.remark(f"{shell} takes over, read-only; it shows stored text as it is")
+    attached = ["-cmd", f"ATTACH {quoted(path_beside(call.file))} AS {EXPOSURES}"]
+    if without:
+        call.remark(without)
+        attached = []
     sys.stdout.flush()
-    attached = [] if exposures is None else ["-cmd", f"ATTACH {quoted(exposures)} AS {EXPOSURES}"]
     os.execv(shell, [SHELL, "-readonly", *attached, call.file])  # noqa: S606 - no shell is wanted in between
 
 

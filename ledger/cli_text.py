@@ -163,7 +163,12 @@ def stats(document: dict[str, Any]) -> Iterator[str]:
     rows: list[tuple[str, str]] = []
     for key, value in document.items():
         word = key.replace("_", " ")
-        if isinstance(value, dict):
+        if key == "meaning":
+            alone = value["words_alone"]
+            rows.append(
+                ("search", f"by words alone: {alone}" if alone else f"by words and meaning, table {value['table']}")
+            )
+        elif isinstance(value, dict):
             named = "event {seq}, hash {hash}" if {"seq", "hash"} <= value.keys() else ""
             counts = ", ".join(f"{TRUST_NAMES.get(str(name), name)} {count}" for name, count in value.items())
             rows.append((word, named.format(**value) or counts or "none"))
