@@ -23,7 +23,7 @@ def expected(root: Path) -> set[str]:
         for path in home.rglob("*"):
             name = path.relative_to(home).as_posix()
             is_note = path.suffix == ".md" and name.startswith("example/")
-            if path.suffix in (".py", ".json", ".mako") or is_note:
+            if path.suffix in (".py", ".json", ".mako", ".sqlite", ".LICENSE") or is_note:
                 found.add(f"{folder}/{name}")
     return found
 

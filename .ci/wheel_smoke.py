@@ -129,6 +129,26 @@ def with_the_example(shell: Shell) -> None:
     assert len(rows["rows"]) >= first["recorded"]
 
 
+def by_meaning(shell: Shell) -> None:
+    """Find what ships for search by meaning, and recall with it: a learning that shares no word with the question."""
+    notice = files("ledger_schema").joinpath("tokens.LICENSE").read_text("utf-8")
+    assert "Apache License" in notice
+    gate = json.loads(files("ledger_schema").joinpath("gate.v1.json").read_text("utf-8"))
+    subject = "tab RAM keeps growing until the renderer dies"
+    texts = ("--problem", subject, "--solution", "close the inspector", "--category", "bug-fix", "--project", "demo")
+    made = shell.run("record", *texts)
+    assert [hit["id"] for hit in shell.hits("the browser eats all memory")][:1] == [made["id"]]
+    prompt = "the renderer of the browser dies, its RAM keeps growing in that tab. how did we fix it?"
+    shown = need(shell.run("recall", prompt, "--project", "demo"), "text ids held exposure reasons")
+    assert shown["ids"] == [made["id"]], shown
+    versions = shown["reasons"]["versions"]
+    assert versions["gate"] == gate["version"], versions
+    meaning = need(shell.run("stats"), "meaning")["meaning"]
+    assert meaning == {"table": versions["tokens"], "vectors": versions["tokens"], "words_alone": None}, meaning
+    assert versions["tokens"] is not None, versions
+    print(f"smoke: token table {versions['tokens']}, gate {versions['gate']}: ok")
+
+
 def is_whole(shell: Shell) -> None:
     """Verify the ledger."""
     verdict = need(shell.run("verify"), "ok events erased head problems")
@@ -176,6 +196,7 @@ def main() -> None:
         shell = Shell(Path(home).resolve())
         file = through_the_command_line(shell)
         with_the_example(shell)
+        by_meaning(shell)
         asyncio.run(over_mcp(shell, "auto"))
         asyncio.run(over_mcp(shell, "legacy"))
         is_whole(shell)
