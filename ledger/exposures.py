@@ -1,9 +1,10 @@
 """Remember what was shown, in a file of its own beside the ledger: `exposures.db`.
 
-Not part of the log: it may be deleted at any time, rows go after 90 days, and a
-prompt never waits for it. When another process holds it, or it cannot be used,
-what was shown is simply not remembered. It holds keywords, never a prompt, and
-rows are scrubbed again when the rules that find secrets grow.
+Not part of the log: it may be deleted at any time, rows go after 90 days (the
+setting `exposure_days`), and a prompt never waits for it. When another process
+holds it, or it cannot be used, what was shown is simply not remembered. It holds
+keywords, never a prompt, and rows are scrubbed again when the rules that find
+secrets grow.
 Lean path: stdlib only.
 """
 
@@ -16,10 +17,10 @@ from typing import Any, NamedTuple
 
 from ledger import redact
 from ledger.errors import AmbiguousId, FileFault, NotFound
+from ledger.settings import EXPOSURE_DAYS
 
 FILE = "exposures.db"
 SCHEMA = 1
-KEEP_DAYS = 90
 KEYWORDS_MAX, KEYWORD_CHARS = 40, 60
 NAME_CHARS = 300
 """Characters that are kept of the name of a session, a prompt or a project."""
@@ -125,14 +126,14 @@ class Exposures:
 
     # -- remembering, for the prompt's path --------------------------------------------------------------------------
 
-    def add(self, one: Exposure, now: float) -> bool:
-        """Remember one exposure; False when it was dropped because the file is busy or cannot be used."""
+    def add(self, one: Exposure, now: float, days: int = EXPOSURE_DAYS) -> bool:
+        """Remember one exposure and forget those older than `days`; False when the file is busy or cannot be used."""
         try:
             connection = self._open(make=True)
             connection.execute("BEGIN IMMEDIATE")
             try:
                 connection.execute(ADD, self._row(one))
-                connection.execute(PRUNE, {"before": time_text(now - 86_400 * KEEP_DAYS)})
+                connection.execute(PRUNE, {"before": time_text(now - 86_400 * days)})
                 self._rescrub(connection, RESCRUB_ROWS)
                 connection.execute("COMMIT")
             except BaseException:
@@ -185,7 +186,7 @@ class Exposures:
         prefix = plain(prefix)
         found = self._asked(BY_PREFIX, {"ledger": self._ledger_id, "prefix": prefix, "size": len(prefix)})
         if not found:
-            raise NotFound(f"there is no exposure {prefix[:40]}", "see `learnings exposures`; they go after 90 days")
+            raise NotFound(f"there is no exposure {prefix[:40]}", "see `learnings exposures`; old ones go")
         if len(found) > 1:
             raise AmbiguousId(prefix[:40], [row[0] for row in found])
         return _exposure(found[0])

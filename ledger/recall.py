@@ -18,10 +18,12 @@ from typing import Any, NamedTuple
 
 from ledger import choose, frame, hits, redact, sql
 from ledger.answer import Hit
+from ledger.errors import FileFault
 from ledger.exposures import Exposure, Exposures, new_id, time_text
 from ledger.model import TRUST_NOTES
 from ledger.reader import Reader
 from ledger.search import Match, Scope
+from ledger.settings import exposure_days
 
 PROMPT_CHARS = 100_000
 """Characters of a prompt that are looked at: its beginning and its end, half each."""
@@ -184,7 +186,7 @@ class Recall:
             framed.ids, [held_one._asdict() for held_one in held], parts, dict(chosen.versions), head.seq,
             head.hash.hex(), anew,
         )  # fmt: skip
-        kept = self._exposures.add(one, now)
+        kept = self._exposures.add(one, now, days_kept(self._reader))
         reasons = {"silence": chosen.silence, "keywords": chosen.keywords, "versions": chosen.versions}
         return Recalled(framed.text, framed.ids, held, name if kept else None, reasons)
 
@@ -215,6 +217,20 @@ class Recall:
 
     def _today(self) -> str:
         return time_text(self._clock())[:10]
+
+
+def days_kept(reader: Reader) -> int:
+    """Return after how many days an exposure is forgotten; what was set for this machine goes first."""
+    found = reader.rows(sql.SETTINGS, {})
+    machine = None
+    if any(scope == "machine" for _, scope, _, _ in found):
+        from ledger.place import machine_id
+
+        try:
+            machine = machine_id(reader.path, is_dry=True)
+        except FileFault:
+            machine = None  # nobody can have set anything for a machine that has no name
+    return exposure_days(found, machine)
 
 
 def usable(text: str) -> str | None:

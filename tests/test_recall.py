@@ -10,9 +10,10 @@ from pathlib import Path
 import pytest
 
 from ledger import exposures, recall, redact
+from ledger.errors import BadArgument
 from ledger.exposures import Exposures
 from ledger.ledger import Ledger
-from ledger.model import Draft
+from ledger.model import Draft, NewEvent, new_event_id
 from ledger.recall import Recall
 
 PROMPT = "pgcat refuses connections from the docker network with PGX4711, how did we fix pgcat there?"
@@ -153,6 +154,57 @@ def test_exposures_are_private_and_pruned(desk: Recall, known: Ledger) -> None:
     path = exposures.path_beside(known.path)
     assert stat.S_IMODE(os.stat(path).st_mode) == 0o600
     assert [one.session for one in remembered(known).newest(9)] == ["s2"]
+
+
+def sessions_after(known: Ledger, days: float) -> list[str]:
+    """Return which sessions are remembered once a prompt was answered so many days later."""
+    later = Recall(known.reader, clock=lambda: NOW + days * 86_400)
+    later.recall("another prompt about kettles on stoves", "late", "demo")
+    later.close()
+    return sorted(one.session for one in remembered(known).newest(9))
+
+
+@pytest.mark.parametrize(
+    ("value", "days", "kept"),
+    [
+        (None, 89.9, True),
+        (None, 90.1, False),
+        ("7", 6.9, True),
+        ("7", 7.1, False),
+        ("400", 399.0, True),
+        ("400", 401, False),
+    ],
+)
+def test_what_was_shown_is_forgotten_after_the_days_that_are_set(
+    desk: Recall, known: Ledger, value: str | None, days: float, kept: bool
+) -> None:
+    """90 days unless `exposure_days` says otherwise; with the next prompt, the rest is gone from the file."""
+    if value is not None:
+        known.set("exposure_days", value)
+    desk.recall(PROMPT, "early", "demo")
+
+    assert sessions_after(known, days) == (["early", "late"] if kept else ["late"])
+
+
+def test_a_setting_of_this_machine_goes_first_and_undo_brings_the_other_back(desk: Recall, known: Ledger) -> None:
+    """A laptop may forget sooner than the ledger asks; another machine's setting says nothing here."""
+    known.set("exposure_days", "30")
+    own = known.set("exposure_days", "7", machine=True)
+    data = {"name": "exposure_days", "scope": "machine", "machine": "ab" * 16}
+    known.store.append(lambda _: [NewEvent("setting.changed", f"setting:exposure_days@{'ab' * 16}", data,
+                                           {"value": "1"}, new_event_id())])  # fmt: skip
+    assert recall.days_kept(known.reader) == 7
+
+    known.undo(own.seq)
+
+    assert recall.days_kept(known.reader) == 30
+
+
+@pytest.mark.parametrize("value", ["0", "-1", "3651", "1.5", "true", '"7"', "week", "[7]", "null", "", "9" * 5_000])
+def test_days_that_are_none_are_refused(known: Ledger, value: str) -> None:
+    """Between one day and ten years."""
+    with pytest.raises(BadArgument, match="no value of exposure_days"):
+        known.set("exposure_days", value)
 
 
 def test_a_busy_file_of_exposures_is_not_waited_for(desk: Recall, known: Ledger) -> None:
