@@ -57,10 +57,10 @@ LEVELS = {
     4: ("view", "ledger", "ingest", "audit", "export", "eval_label", "eval_set", "evals", "replay"),
 }
 LEVEL_OF = {name: level for level, names in LEVELS.items() for name in names}
-LEAN = frozenset(
-    "sqlite3 json re sys os stat time math collections hashlib hmac array struct unicodedata operator typing "
-    "types".split()
-)
+LEAN = frozenset((
+    "sqlite3", "json", "re", "sys", "os", "stat", "time", "math", "collections", "hashlib", "hmac", "array", "struct",
+    "unicodedata", "operator", "typing", "types",
+))  # fmt: skip
 THIRD = {
     3: {"sqlmodel", "sqlalchemy", "jsonschema", "alembic", "psycopg", "pysqlite3", "ledger_schema"},
     4: {"sqlmodel", "sqlalchemy", "jsonschema"},
