@@ -11,7 +11,7 @@ Lean path: stdlib only.
 import json
 import math
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from ledger import hits, meaning, query, rank, search, sql
@@ -22,29 +22,48 @@ if TYPE_CHECKING:
     from ledger.reader import Reader
 
 TERMS_MAX = 96
-"""Terms of one prompt that are looked for, first come first."""
+"""Terms of one prompt that count, first come first."""
+
+LOOKED_UP_MAX = 64
+"""Terms of one prompt that are looked for, the rarest; 0.1 ms each."""
 
 ROWS_MAX = 12_000
 """Rows that all terms together may match; a row costs 0.3 µs here, because nothing is scored by the index."""
 
 NEAREST = 30
-RESCORED = 110
-"""Learnings whose whole vectors are compared with each of a prompt's first directions; 6 µs each."""
+"""Learnings that each direction of a prompt brings in."""
+
+RESCORED = 200
+"""Learnings whose vectors are compared with a direction, those nearest by signs; 11 µs each. Among 2,000 learnings
+the right one of a paraphrase is among the 110 nearest by signs in 14 of 20 cases, the 200 in 16, the 400 in 17."""
 
 RESCORED_LOOKS = 3
-"""Learnings that each clause's direction brings in."""
+"""Directions for which that is done: the prompt as a whole, and its most telling clauses."""
 
-SCANNED_MAX = 150_000
-"""Comparisons of signs that one prompt may cost, 0.1 µs each; large scopes are scanned for fewer clauses."""
+SPACES_KEPT = 4
+"""Scopes that a process keeps at hand: 0.3 KiB a learning."""
 
-VECTORS_MAX = 10
+VECTORS_KEPT = 2_500
+"""Learnings of one scope whose vectors a process keeps at hand; 4 KiB each."""
+
+SCANNED_MAX = 60_000
+"""Comparisons of signs that one prompt may cost, 0.2 µs each; large scopes are scanned for fewer clauses."""
+
+SCOPE_MAX = 150_000
+"""Learnings of the largest scope that is scanned at all, for the prompt as a whole."""
+
+VECTORS_MAX = 11
 WEIGHED_MAX = 30
 """Learnings whose vectors and texts are looked at."""
+
+ROUGH_MAX = 300
+"""Learnings that share words with a prompt and are measured clause by clause, those that share the most weight."""
 
 FEATURES = (
     "share", "mass", "covered", "rarest", "of_prompt", "about", "whole", "prompt", "stands_out", "several", "named",
     "elsewhere", "agree", "asks", "wants", "points", "turns", "pasted", "replaced", "category", "before",
-    "ahead_words", "ahead_meaning", "in_problem", "problem_mass",
+    "ahead_words", "ahead_meaning", "in_problem", "problem_mass", "fails", "trouble", "bug", "bare", "known", "clause",
+    "nearest",
 )  # fmt: skip
 """What is known of a candidate, in the order of its numbers; docs/explanation/search.md says what each means."""
 
@@ -60,40 +79,79 @@ class Evidence(NamedTuple):
     matched: tuple[str, ...]
 
 
-class Space(NamedTuple):
-    """The learnings of a scope, and the signs of those that have a vector."""
+Vectors = tuple[meaning.Vector, meaning.Vector]
+"""Where a learning lies: by its problem, and by its whole text."""
 
-    every: frozenset[int]
-    seqs: list[int]
-    signs: list[int]
-    at: dict[int, int]
 
-    def sign(self, seq: int) -> int | None:
-        """Return the signs of a learning, None when it has no vector."""
-        at = self.at.get(seq)
-        return self.signs[at] if at is not None else None
+class Space:
+    """The learnings of a scope, and the signs of those that have a vector: of their problem and of their whole text.
+
+    `vectors` are those that were read already. Learnings only come, so a ledger
+    that grew is looked at from where it ended; one that was erased is found no more.
+    """
+
+    def __init__(self, projects: str | None, version: str | None) -> None:
+        self.projects, self.version = projects, version
+        self.every: set[int] = set()
+        self.seqs: list[int] = []
+        self.problems: list[int] = []
+        self.wholes: list[int] = []
+        self.at: dict[int, int] = {}
+        self.vectors: dict[int, Vectors] = {}
+        self.mark: object = None
+        self._upto = 0
+
+    def grow(self, reader: "Reader") -> None:
+        """Take in what was recorded since the last look."""
+        binds = {"projects": self.projects, "after": self._upto}
+        rows = reader.rows(sql.SCOPE_SEQS, binds)
+        self.every.update(seq for (seq,) in rows)
+        if self.version is not None:
+            statement = sql.SIGNS_AFTER if self._upto or self.projects is None else sql.SIGNS
+            half = meaning.DIMS // 8
+            for seq, signs in reader.rows(statement, binds):
+                self.at[seq] = len(self.seqs)
+                self.seqs.append(seq)
+                self.wholes.append(int.from_bytes(signs[:half], "little"))
+                self.problems.append(int.from_bytes(signs[half:], "little"))
+        self._upto = rows[-1][0] if rows else self._upto
+
+
+class Spaces:
+    """The scopes that were asked for lately, kept at hand."""
+
+    def __init__(self) -> None:
+        self._kept: dict[str | None, Space] = {}
+
+    def of(self, reader: "Reader", scope: Scope) -> Space:
+        """Return a scope as it is now."""
+        table = meaning.shared()
+        here = table is not None and reader.rows(sql.VECTOR_VERSION, {}) == [(table.version,)]
+        version = table.version if table is not None and here else None
+        mark = (version, reader.rows(sql.PROJECTION, {})[0])
+        kept = self._kept.pop(scope.projects, None)
+        if kept is None or kept.version != version:
+            kept = Space(scope.projects, version)
+        if kept.mark != mark:
+            kept.grow(reader)
+            kept.mark = mark
+        self._kept[scope.projects] = kept
+        if len(self._kept) > SPACES_KEPT:
+            del self._kept[next(iter(self._kept))]
+        return kept
 
 
 class Look(NamedTuple):
-    """The direction of a clause (None for the whole prompt) and how far every learning of the scope lies from it."""
+    """The direction of a clause (None for the whole prompt) and how far every learning of the scope lies from it.
+
+    `distances` counts the different signs of 256, of its problem or its whole text, whichever is nearer.
+    """
 
     clause: int | None
     vector: meaning.Vector
     distances: list[int]
     mean: float
     spread: float
-
-
-def space(reader: "Reader", scope: Scope) -> Space:
-    """Return the learnings of a scope."""
-    every = frozenset(seq for (seq,) in reader.rows(sql.SCOPE_SEQS, {"projects": scope.projects}))
-    table = meaning.shared()
-    if table is None or reader.rows(sql.VECTOR_VERSION, {}) != [(table.version,)]:
-        return Space(every, [], [], {})
-    found = reader.rows(sql.EVERY_SIGN if scope.projects is None else sql.SIGNS, {"projects": scope.projects})
-    seqs = [seq for seq, _ in found]
-    signs = [int.from_bytes(sign, "little") for _, sign in found]
-    return Space(every, seqs, signs, {seq: at for at, seq in enumerate(seqs)})
 
 
 class Gathering:
@@ -107,20 +165,33 @@ class Gathering:
         self.clauses = [*prompt.clauses, *before]
         self._own = len(prompt.clauses)
         self.space = reader.space(scope)
+        self.vectors = self.space.vectors
         terms = dict.fromkeys(term for clause in self.clauses for term in clause.terms)
         self.terms = tuple(terms)[:TERMS_MAX]
         self._total = reader.rows(sql.INDEXED_ROWS, {})[0][0]
-        self._rows: dict[str, frozenset[int]] = {}
+        self._rows: dict[str, set[int]] = {}
         self._stored: dict[str, int] = {}
         self._look_up()
         size = len(self.space.every)
         top = rank.information(0, size)
-        self._weight = {t: rank.information(len(self._rows.get(t, ())), size) / top for t in self.terms}
+        self._weight = {term: rank.information(self._holders(term), size) / top for term in self.terms}
+        self._clauses_of: dict[str, list[int]] = {term: [] for term in self.terms}
+        for at, clause in enumerate(self.clauses):
+            for term in clause.terms:
+                if term in self._clauses_of:
+                    self._clauses_of[term].append(at)
+        self._totals = [sum(self._weight.get(term, 0.0) for term in clause.terms) for clause in self.clauses]
         self._stems_of = dict(zip(self.terms, reader.stems.of(list(self.terms)), strict=True))
         words = {term for clause in prompt.clauses for term in clause.terms}
         self._own_stems = frozenset(stem for term in words for stem in self._stems_of.get(term, ()))
+        if len(self.vectors) > VECTORS_KEPT:
+            self.vectors.clear()
+        self._nearest: dict[int, float] = {}
         self._looks = self._directions()
         self.worded_only = not self._looks
+        self._every = sum(self._totals[: self._own])
+        self._of_prompt = self._prompt_numbers()
+        self._of_clause = [self._clause_numbers(at, clause) for at, clause in enumerate(self.clauses)]
 
     # -- words ----------
 
@@ -131,15 +202,21 @@ class Gathering:
             counts = search.counted(self._reader.rows, self._reader.stems, self.terms)
         left = ROWS_MAX
         aliased = search.by_alias(self._reader.rows, self.terms, self._scope.at)
-        for term in sorted(self.terms, key=lambda term: counts.get(term, 0)):
-            if counts.get(term, 0) > left:
-                self._stored[term] = counts[term]
+        for number, term in enumerate(sorted(self.terms, key=lambda term: counts.get(term, 0))):
+            if counts.get(term, 0) > left or (counts and number >= LOOKED_UP_MAX):
+                self._stored[term] = counts.get(term, 0)
                 continue
             rows = self._reader.rows(sql.WORD_ROWS, {"match": query.match((term,)), "many": ROWS_MAX})
             left -= len(rows)
             self._stored[term] = len(rows)
             held = aliased.get(term, frozenset()).union(seq for (seq,) in rows)
             self._rows[term] = self.space.every.intersection(held)
+
+    def _holders(self, term: str) -> float:
+        """Return how many learnings of the scope hold a term; a guess from its share of all where it was too common."""
+        if term in self._rows:
+            return len(self._rows[term])
+        return float(self._stored.get(term, 0) * len(self.space.every) / max(self._total, 1))
 
     def _elsewhere(self, clause: Clause) -> float:
         """Return the share of a clause's weight that lies on words known in other projects only."""
@@ -158,44 +235,51 @@ class Gathering:
     def _directions(self) -> list[Look]:
         """Return the directions of the whole prompt and of its clauses, the most telling clauses first."""
         table = meaning.shared()
-        signs = self.space.signs
-        if table is None or not signs:
+        if table is None or not 0 < len(self.space.seqs) <= SCOPE_MAX:
             return []
-        many = max(1, min(VECTORS_MAX, SCANNED_MAX // len(signs)))
+        many = min(VECTORS_MAX, max(SCANNED_MAX // len(self.space.seqs), 1))
         telling = sorted(
             range(len(self.clauses)),
-            key=lambda at: -sum(self._weight.get(term, 0.0) for term in self.clauses[at].terms),
+            key=lambda at: -self._totals[at],
         )
         prose = " ".join(clause.text for clause in self._prompt.clauses if not clause.pasted)
         texts: list[tuple[int | None, str]] = [(None, prose or " ".join(c.text for c in self._prompt.clauses))]
         if len(self.clauses) > 1:
             texts += [(at, self.clauses[at].text) for at in telling]
         looks = []
-        for at, text in texts[: many + 1]:
+        for at, text in texts[:many]:
             vector = table.vector(text)
             if vector is not None:
-                looks.append(_look(at, vector, signs))
+                looks.append(_look(at, vector, self.space))
         return looks
 
     def _near(self) -> dict[int, float]:
         """Return the seqs that lie nearest to any direction, with how much they stand out, 0 to about 2.
 
         Signs alone lose the right one among thousands, so the first directions take
-        more by their signs and keep the best of them by their whole vectors.
+        more by their signs and keep the best of them by their vectors.
         """
         found: dict[int, float] = {}
         for number, look in enumerate(self._looks):
             close = self._closest(look, RESCORED if number < RESCORED_LOOKS else NEAREST)
-            if number < RESCORED_LOOKS and len(close) > NEAREST:
-                rows = self._reader.rows(sql.VECTORS, {"seqs": json.dumps(close)})
-                exact = {seq: meaning.cosine(look.vector, meaning.unpacked(whole)) for seq, _, whole in rows}
-                for seq in sorted(exact, key=lambda seq: -exact[seq])[:NEAREST]:
+            if number < RESCORED_LOOKS:
+                self._read_vectors(close)
+                exact = {seq: _alike(look, self.vectors[seq]) for seq in close if seq in self.vectors}
+                for place, seq in enumerate(sorted(exact, key=lambda seq: (-exact[seq], -seq))[:NEAREST]):
                     found[seq] = max(found.get(seq, 0.0), 3.5 * exact[seq])
+                    self._nearest[seq] = max(self._nearest.get(seq, 0.0), 1.0 / (1.0 + place))
                 continue
             for seq in close:
                 far = (look.mean - look.distances[self.space.at[seq]]) / look.spread
                 found[seq] = max(found.get(seq, 0.0), 0.5 * far)
         return found
+
+    def _read_vectors(self, seqs: Iterable[int]) -> None:
+        """Read the vectors of learnings that were not read yet; 9 µs each."""
+        missing = [seq for seq in seqs if seq not in self.vectors]
+        if missing:
+            for seq, problem, whole in self._reader.rows(sql.VECTORS, {"seqs": json.dumps(missing)}):
+                self.vectors[seq] = meaning.unpacked(problem), meaning.unpacked(whole)
 
     def _closest(self, look: Look, many: int) -> list[int]:
         """Return about as many seqs as are asked for, those with the fewest different signs."""
@@ -211,47 +295,42 @@ class Gathering:
 
     def candidates(self) -> list[Evidence]:
         """Return what may be meant, with its numbers; no order."""
-        held: dict[int, dict[str, None]] = {}
-        for term, found in self._rows.items():
-            for seq in found:
-                held.setdefault(seq, {})[term] = None
-        pool = self._allowed(self._best(held))
+        pool = self._allowed(self._best())
         seqs = sorted({seq for seq, *_ in pool})
         texts = self.texts = hits.learnings(self._reader.rows, seqs, self._scope.at)
-        vectors = (
-            {
-                seq: (meaning.unpacked(problem), meaning.unpacked(whole))
-                for seq, problem, whole in self._reader.rows(sql.VECTORS, {"seqs": json.dumps(seqs)})
-            }
-            if self._looks
-            else {}
-        )
-        stems = self._stems(texts, seqs)
-        generations: dict[int, dict[str, None]] = {}
+        if self._looks:
+            self._read_vectors(seqs)
+        own_stems = self._stems(texts, seqs)
+        held: dict[int, dict[str, None]] = {}
+        stems: dict[int, frozenset[str]] = {}
         for seq, head, _, _ in pool:
-            generations.setdefault(head, {}).update(held.get(seq, {}))
-        for seq, head, _, _ in pool:
-            held[seq] = generations[head]
-        every: dict[int, frozenset[str]] = {}
-        for seq, head, _, _ in pool:
-            every[head] = every.get(head, frozenset()) | stems[seq]
-        numbers = {
-            seq: self._numbers(seq, held[seq], vectors.get(seq), stems[seq], every[head]) for seq, head, _, _ in pool
-        }
+            held.setdefault(head, {}).update(dict.fromkeys(self._held(seq)))
+            stems[head] = stems.get(head, frozenset()) | own_stems[seq]
+        numbers = {seq: self._numbers(seq, held[head], own_stems[seq], stems[head]) for seq, head, _, _ in pool}
         _compare(numbers)
         return [
-            Evidence(seq, head, name, via, {**numbers[seq], "replaced": float(via is not None)}, tuple(held[seq]))
+            Evidence(seq, head, name, via, {**numbers[seq], "replaced": float(via is not None)}, tuple(held[head]))
             for seq, head, name, via in pool
         ]
 
-    def _best(self, held: dict[int, dict[str, None]]) -> list[int]:
+    def _held(self, seq: int) -> list[str]:
+        """Return the terms that a learning holds."""
+        return [term for term, found in self._rows.items() if seq in found]
+
+    def _best(self) -> list[int]:
         """Return the seqs worth weighing, the likeliest first by a rough measure of both legs."""
+        weights: dict[int, float] = {}
+        for term, found in self._rows.items():
+            weight = self._weight[term]
+            for seq in found:
+                weights[seq] = weights.get(seq, 0.0) + weight
         rough: dict[int, float] = {}
-        for seq, terms in held.items():
-            rough[seq] = max(mass * (0.3 + share) for share, mass, _ in self._shares(terms))
+        for seq, _ in Counter(weights).most_common(ROUGH_MAX):
+            masses = self._masses(self._held(seq))
+            rough[seq] = max(mass * (0.3 + self._share(at, mass)) for at, mass in masses.items())
         listed = self._listed() if self._scope.category is not None else ()
         near = self._near()
-        for seq in {*near, *sorted(rough, key=lambda seq: -rough[seq])[:60]}:
+        for seq in {*near, *sorted(rough, key=lambda seq: -rough[seq])[: 2 * WEIGHED_MAX]}:
             at = self.space.at.get(seq)
             if at is not None and self._looks:
                 far = max((look.mean - look.distances[at]) / look.spread for look in self._looks)
@@ -295,62 +374,86 @@ class Gathering:
 
     # -- numbers ----------
 
-    def _shares(self, held: dict[str, None]) -> list[tuple[float, float, int]]:
-        """Return for every clause of the prompt the share of its weight that is held, the weight held, and how many."""
-        told = []
-        for clause in self.clauses:
-            found = [self._weight.get(term, 0.0) for term in clause.terms if term in held]
-            total = sum(self._weight.get(term, 0.0) for term in clause.terms)
-            mass = sum(found)
-            told.append((mass / (total + 0.5), mass, len(found)))
-        return told or [(0.0, 0.0, 0)]
+    def _masses(self, held: Iterable[str]) -> dict[int, float]:
+        """Return for each clause of which a word is held the weight held."""
+        masses: dict[int, float] = {}
+        for term in held:
+            weight = self._weight[term]
+            for at in self._clauses_of[term]:
+                masses[at] = masses.get(at, 0.0) + weight
+        return masses
 
     def _numbers(
-        self,
-        seq: int,
-        held: dict[str, None],
-        vectors: tuple[meaning.Vector, meaning.Vector] | None,
-        stems: frozenset[str],
-        generations: frozenset[str],
+        self, seq: int, held: dict[str, None], stems: frozenset[str], generations: frozenset[str]
     ) -> dict[str, float]:
-        shares = self._shares(held)
-        own = shares[: self._own] or [(0.0, 0.0, 0)]
-        by_words = max(range(len(own)), key=lambda at: own[at][0] * own[at][1])
-        share, mass, many = own[by_words]
-        told: dict[str, float] = dict.fromkeys(FEATURES, 0.0)
-        matched = [self._weight[term] for clause in self._prompt.clauses for term in clause.terms if term in held]
-        every = sum(self._weight.get(term, 0.0) for clause in self._prompt.clauses for term in clause.terms)
+        """Return the numbers of one candidate."""
+        masses = self._masses(held)
+        by_words = max(
+            (at for at in masses if at < self._own),
+            key=lambda at: (masses[at] * self._share(at, masses[at]), -at),
+            default=0,
+        )
+        mass = masses.get(by_words, 0.0) if by_words < self._own else 0.0
+        share = self._share(by_words, mass)
+        many = sum(by_words in self._clauses_of[term] for term in held)
+        told = self._of_prompt.copy()
+        matched = [self._weight[term] for term in held for at in self._clauses_of[term] if at < self._own]
         told.update(
             share=share,
             mass=math.log1p(mass),
             rarest=max(matched, default=0.0),
-            of_prompt=sum(matched) / (every + 0.5),
+            of_prompt=sum(matched) / (self._every + 0.5),
             several=float(many >= 2),
             named=float(any(_is_name(term) for term in held)),
             covered=len(stems & self._own_stems) / (len(stems) + 1.0),
+            bug=float(self.texts[seq][5] == "bug-fix"),
+            bare=float(share == 0.0),
+            before=max((self._share(at, masses[at]) for at in masses if at >= self._own), default=0.0),
         )
         best = by_words
-        if vectors is not None:
-            best = self._meaning(seq, vectors, by_words, share, told)
-        clause = self.clauses[best] if self.clauses else None
-        if clause is not None:
-            told.update(
-                elsewhere=self._elsewhere(clause), asks=float(clause.asks), points=float(clause.points),
-                turns=float(clause.turns or self._prompt.turns), pasted=float(clause.pasted),
-            )  # fmt: skip
+        if self._looks and seq in self.vectors:
+            best = self._meaning(seq, self.vectors[seq], by_words, share, told)
+        if self.clauses:
+            told.update(self._of_clause[best])
         clause_terms = self.clauses[by_words].terms if self.clauses else ()
         inside = [self._weight[term] for term in self._terms_in(generations) if term in held and term in clause_terms]
         told["in_problem"] = sum(inside) / (mass / share if share else 1.0)
         told["problem_mass"] = math.log1p(sum(inside))
-        told["wants"] = float(self._prompt.wants)
-        told["category"] = float(self._scope.category is not None)
-        told["before"] = max((s for s, *_ in shares[self._own :]), default=0.0) if self._before else 0.0
         return told
+
+    def _share(self, at: int, mass: float) -> float:
+        """Return which share of the weight of a clause this is."""
+        return mass / (self._totals[at] + 0.5) if mass else 0.0
+
+    def _prompt_numbers(self) -> dict[str, float]:
+        """Return every number, those of the prompt itself filled in: they are the same for all candidates."""
+        told = dict.fromkeys(FEATURES, 0.0)
+        table = meaning.shared()
+        prose = " ".join(clause.text for clause in self._prompt.clauses if not clause.pasted)
+        told.update(
+            wants=float(self._prompt.wants),
+            category=float(self._scope.category is not None),
+            trouble=float(any(clause.fails for clause in self._prompt.clauses)),
+            known=table.known(prose) if self._looks and table is not None else 0.0,
+        )
+        return told
+
+    def _clause_numbers(self, at: int, clause: Clause) -> dict[str, float]:
+        """Return the numbers of a clause: they are the same for all candidates that it speaks for."""
+        return {
+            "elsewhere": self._elsewhere(clause),
+            "asks": float(clause.asks),
+            "points": float(clause.points),
+            "turns": float(clause.turns or self._prompt.turns),
+            "pasted": float(clause.pasted),
+            "fails": float(clause.fails),
+            "clause": math.log1p(self._totals[at]),
+        }
 
     def _meaning(
         self,
         seq: int,
-        vectors: tuple[meaning.Vector, meaning.Vector],
+        vectors: Vectors,
         by_words: int,
         share: float,
         told: dict[str, float],
@@ -369,6 +472,7 @@ class Gathering:
             whole=max(whole.values()),
             prompt=whole[0],
             stands_out=(best.mean - best.distances[at]) / best.spread / size,
+            nearest=self._nearest.get(seq, 0.0),
             agree=float(self._looks[nearest].clause in (None, by_words) and share > 0.0),
         )
         clause = self._looks[nearest].clause
@@ -379,14 +483,22 @@ class Gathering:
         return [term for term, parts in self._stems_of.items() if parts and stems.issuperset(parts)]
 
 
-def _look(at: int | None, vector: meaning.Vector, signs: list[int]) -> Look:
+def _look(at: int | None, vector: meaning.Vector, space: Space) -> Look:
     """Return how far every learning lies from a direction."""
-    sign = vector.sign
-    distances = [(sign ^ other).bit_count() for other in signs]
+    sign = meaning.sign(vector)
+    distances = [
+        about if (about := (sign ^ problem).bit_count()) < (far := (sign ^ whole).bit_count()) else far
+        for problem, whole in zip(space.problems, space.wholes, strict=True)
+    ]
     many = len(distances)
     mean = sum(distances) / many
     variance = sum(map(int.__mul__, distances, distances)) / many - mean * mean
     return Look(at, vector, distances, mean, math.sqrt(max(variance, 16.0)))
+
+
+def _alike(look: Look, vectors: Vectors) -> float:
+    """Return how alike a direction and a learning are, by its problem or its whole text."""
+    return max(meaning.cosine(look.vector, vectors[0]), meaning.cosine(look.vector, vectors[1]))
 
 
 def _compare(numbers: dict[int, dict[str, float]]) -> None:

@@ -369,8 +369,9 @@ def vectors(table: meaning.TokenTable, rows: Iterable[tuple[Any, ...]]) -> Itera
         about = table.vector(asked)
         whole = table.vector(" ".join([asked, solution, *tags]))
         if whole is not None:
-            sign, values = meaning.packed(whole)
-            yield seq, place, sign, meaning.packed(about or whole)[1], values
+            about = about or whole
+            signs = (meaning.sign(about) << meaning.DIMS | meaning.sign(whole)).to_bytes(meaning.DIMS // 4, "little")
+            yield seq, place, signs, meaning.packed(about), meaning.packed(whole)
 
 
 def refresh_vectors(connection: sqlite3.Connection) -> None:

@@ -105,6 +105,19 @@ _SOURCES = {
         rf"|tradu[zç]\w*|перевед\w+|перепиш\w+|сократи\w*){_E}"
         r"|翻译|总结|改写|翻訳|要約|直して|번역|요약|주석"
     ),
+    "fails": (
+        r"(?i:\b(?:errors?|exceptions?|fatal|panic\w*|denied|refus\w+|timed? ?outs?|cannot|can'?t|could ?n[o']t|fail\w*"
+        r"|undefined|not (?:found|work\w*|allowed|visible)|deadlock\w*|invalid|violat\w+|mismatch\w*|does ?n[o']?t"
+        r"|won'?t|isn'?t|aren'?t|did ?n'?t|broken|breaks?|broke|crash\w*|hangs?|hung|stuck|wrong|weird\w*|missing|dies"
+        r"|died|dead|stops?|stopped|slow\w*|red|leak\w*|duplicat\w+|twice|reject\w*|complain\w*|garbled|flak\w+"
+        r"|disappear\w*|vanish\w*|lost|loses|too (?:high|low|long|many|late|slow|big)|nothing happens|ignored?|blank"
+        r"|empty|off by|corrupt\w*|freez\w+|frozen|killed|unable|bug|fehl\w+|geht nicht|kaputt|falsch|bricht|hängt"
+        r"|abgestürzt|erreur"
+        r"|échou\w*|marche (?:pas|plus)|cassé\w*|plant\w+|falla\w*|fallo|no funciona|roto|erro|falha\w*"
+        r"|não (?:funciona|abre)|quebr\w+|ошибк\w+|не работает|пада\w+|слома\w+|врёт|завис\w*)(?![^\W_]))"
+        r"|报错|错误|失败|不了|没反应|崩溃|卡(?:住|死|在)|出错|乱码|超时|エラー|失敗|落ち|動か|できない|壊れ|おかしい|化け"
+        r"|오류|에러|실패|안 (?:돼|되|나)|깨[져지]|죽"
+    ),
     "leaves": (
         rf"\A\W*(?:ok(?:ay)?[ ,]+)?(?:leave (?:that|it)|other topic|unrelated|different (?:thing|topic"
         rf"|question)|new topic|before that|never ?mind|park (?:this|that)"
@@ -149,6 +162,7 @@ class Clause(NamedTuple):
     asks: bool
     points: bool
     turns: bool
+    fails: bool
     pasted: bool
 
 
@@ -200,7 +214,10 @@ def _clauses(text: str, category: str | None) -> Iterator[Clause]:
             if not terms and not pasted and made:
                 continue
             low = part.lower()
-            yield Clause(part, terms, _found("asks", low), _found("points", low), _found("turns", low), pasted)
+            yield Clause(
+                part, terms, _found("asks", low), _found("points", low), _found("turns", low),
+                _found("fails", low), pasted,
+            )  # fmt: skip
             made += 1
             if made == CLAUSES_MAX:
                 return

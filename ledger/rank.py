@@ -60,7 +60,7 @@ def plan(terms: tuple[str, ...], counts: Mapping[str, int], total: int) -> Plan:
     )
 
 
-def information(found: int, total: int) -> float:
+def information(found: float, total: int) -> float:
     """Return what a term tells that `found` of `total` learnings hold; positive even when all of them do."""
     return math.log(1 + (max(total, found) - found + 0.5) / (found + 0.5))
 

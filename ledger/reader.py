@@ -9,7 +9,7 @@ import json
 import os
 import sqlite3
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ledger import answer, hits, query, rank, search, sql
 from ledger.answer import Answer, Conflict, HistoryEvent, Hit, Listing, Near, Row
@@ -28,6 +28,7 @@ from ledger.errors import (
 )
 from ledger.fold import PROJECTION_VERSION
 from ledger.model import CATEGORIES, EVERYWHERE, PREFIX_CHARS, STATES, Head
+from ledger.query import Query
 from ledger.search import Match, Scope
 
 if TYPE_CHECKING:
@@ -108,7 +109,7 @@ class Reader:
         self._connection = connection
         self.stems = search.Stems()
         self.path = path
-        self._space: tuple[object, evidence.Space] | None = None
+        self._spaces: evidence.Spaces | None = None
 
     def __enter__(self) -> "Reader":
         return self
@@ -208,13 +209,12 @@ class Reader:
         return None if project is None else json.dumps(self.projects(project))
 
     def space(self, scope: Scope) -> "evidence.Space":
-        """Return the learnings of a scope, kept at hand until the ledger grows."""
+        """Return the learnings of a scope, kept at hand."""
         from ledger import evidence
 
-        mark = (scope.projects, self.rows(sql.PROJECTION, {})[0])
-        if self._space is None or self._space[0] != mark:
-            self._space = (mark, evidence.space(self, scope))
-        return self._space[1]
+        if self._spaces is None:
+            self._spaces = evidence.Spaces()
+        return self._spaces.of(self, scope)
 
     # -- questions -----------------------------------------------------------------------------------------------------
 
@@ -252,51 +252,59 @@ class Reader:
         _check_range("limit", limit, 1, answer.LIMIT_MAX)
         scope = _scope(self._places(project), category, tags, trust, as_of)
         asked = query.build(text, category)
-        pool = max(3 * limit, POOL_MIN)
         with self.snapshot():
-            words = search.look_up(self.rows, self.stems, asked.terms or asked.filler, scope.at)
-            found = search.matches(self.rows, words, scope, pool, include_superseded)
-            listed = not found and (not asked.terms or category is not None or bool(tags))
-            if listed:
-                found = self._newest(scope, "current", limit + 1)
-            rows = hits.learnings(self.rows, [match.seq for match in found[:pool]], scope.at)
-            best = found if listed else _final_order(found, rows, asked.terms)
-            if not listed and not include_superseded and (words.plan.kept or not words.plan.dropped):
-                best = self._by_evidence(text, scope, best, previous)
-                missing = [match.seq for match in best if match.seq not in rows]
-                rows |= hits.learnings(self.rows, missing, scope.at)
+            weighed = _Weighed([], [], {}, worded=False)
+            if asked.terms and not include_superseded:
+                weighed = self._weighed(text, scope, previous)
+            if weighed.worded and len(weighed.best) > limit and not explain:
+                best, rows, more, words = weighed.best, weighed.rows, True, None
+            else:
+                best, rows, more, words = self._by_words(asked, scope, limit, include_superseded, tags, weighed)
             shown = self._hits(best[:limit], rows, scope.at, include_superseded)
-            if explain:
+            if explain and words is not None:
                 from ledger import browse
 
                 shown = browse.explained(self, shown, best, words)
         fitting = answer.fitting(shown)
-        truncated = len(found) > limit or len(fitting) < len(shown) or any(hit.cut for hit in fitting)
-        plan = {"kept": list(words.plan.kept), "dropped": list(words.plan.dropped)} if explain else None
+        truncated = more or len(fitting) < len(shown) or any(hit.cut for hit in fitting)
+        plan = None
+        if explain and words is not None:
+            plan = {"kept": list(words.plan.kept), "dropped": list(words.plan.dropped)}
         return Answer(fitting, truncated, as_of, plan)
 
-    def _by_evidence(self, text: str, scope: Scope, found: list[Match], previous: str | None) -> list[Match]:
-        """Return the matches in the order of what speaks for them; what meaning alone found joins them.
+    def _by_words(
+        self, asked: Query, scope: Scope, limit: int, superseded: bool, tags: Sequence[str], weighed: "_Weighed"
+    ) -> "tuple[list[Match], dict[int, hits.Learning], bool, search.Words]":
+        """Return what was weighed, then what only shares words, in their order; rows; whether there is more; the words.
 
-        The score of what was weighed is its probability; the rest follows in the order of its words.
+        A score of what was weighed is a probability; the scores of the rest continue below it.
         """
+        words = search.look_up(self.rows, self.stems, asked.terms or asked.filler, scope.at)
+        found = search.matches(self.rows, words, scope, max(3 * limit, POOL_MIN), superseded)
+        if not found and (not asked.terms or scope.category is not None or tags):
+            found = self._newest(scope, "current", limit + 1)
+            return found, hits.learnings(self.rows, [match.seq for match in found], scope.at), len(found) > limit, words
+        rows = weighed.rows | hits.learnings(self.rows, [m.seq for m in found if m.seq not in weighed.rows], scope.at)
+        best = _final_order(found, rows, asked.terms)
+        if words.plan.kept or not words.plan.dropped:
+            best = _merged(weighed, best)
+        return best, rows, len(best) > limit, words
+
+    def _weighed(self, text: str, scope: Scope, previous: str | None) -> "_Weighed":
+        """Return what a text may mean, by words and by meaning; what means little and shares no word is left out."""
         from ledger import choose, prompt
 
-        order = choose.ranked(self, prompt.read(text, scope.category), scope, previous)
-        worded = {match.seq: match for match in found}
-        weighed: list[Match] = []
-        last: list[Match] = []
+        asked = prompt.read(text, scope.category)
+        if asked.silence is not None:
+            return _Weighed([], [], {}, worded=False)
+        order = choose.ranked(self, asked, scope, previous)
+        best: list[Match] = []
+        copies: list[Match] = []
         for one in order.ranked:
-            old = worded.pop(one.seq, None)
-            if old is None and not one.matched and not choose.means(one):
-                continue
-            match = Match(one.seq, one.id, one.probability, old.by_term if old else {}, old.via if old else one.via)
-            (last if one.behind is not None and one.behind[0] == "copy" else weighed).append(match)
-        least = min((match.score for match in weighed), default=1.0)
-        top = max((match.score for match in worded.values()), default=1.0) or 1.0
-        rest = [match._replace(score=least * 0.99 * match.score / top) for match in worded.values()]
-        least = min((match.score for match in rest), default=least)
-        return [*weighed, *rest, *(match._replace(score=min(match.score, least * 0.99)) for match in last)]
+            if one.matched or choose.means(one):
+                match = Match(one.seq, one.id, one.probability, {}, one.via)
+                (copies if one.behind is not None and one.behind[0] == "copy" else best).append(match)
+        return _Weighed(best, copies, order.rows, any(one.matched for one in order.ranked))
 
     def _newest(self, scope: Scope, state: str, many: int, before: int = sql.NOW) -> list[Match]:
         """Return the newest learnings of a state that pass the filters."""
@@ -459,6 +467,31 @@ def _bindable(text: str) -> str:
 def _check_range(name: str, value: int, least: int, most: int) -> None:
     if not least <= value <= most:
         raise BadArgument(f"{name} is {value}", f"{name} may be {least} to {most:,}")
+
+
+class _Weighed(NamedTuple):
+    """What a question may mean, best first; copies of these; their rows; whether any word of it was found."""
+
+    best: list[Match]
+    copies: list[Match]
+    rows: dict[int, hits.Learning]
+    worded: bool
+
+
+def _merged(weighed: _Weighed, worded: Sequence[Match]) -> list[Match]:
+    """Return what was weighed, what only shares words, and copies last; every score below the one before."""
+    by_seq = {match.seq: match for match in worded}
+    best, copies = (
+        [match._replace(by_term=by_seq[match.seq].by_term if match.seq in by_seq else {}) for match in matches]
+        for matches in (weighed.best, weighed.copies)
+    )
+    known = {match.seq for match in (*best, *copies)}
+    rest = [match for match in worded if match.seq not in known]
+    least = min((match.score for match in best), default=1.0)
+    top = max((match.score for match in rest), default=1.0) or 1.0
+    rest = [match._replace(score=least * 0.99 * match.score / top) for match in rest]
+    least = min((match.score for match in rest), default=least)
+    return [*best, *rest, *(match._replace(score=min(match.score, least * 0.99)) for match in copies)]
 
 
 def _final_order(found: Sequence[Match], rows: Mapping[int, hits.Learning], terms: Sequence[str]) -> list[Match]:

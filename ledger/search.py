@@ -23,6 +23,9 @@ ALIAS_WEIGHT = 1.0
 CHUNK = 200
 """Matched learnings that are looked at together, best first."""
 
+STEMS_KEPT = 2_000
+"""Texts whose stems are kept at hand: the words of questions, and the problems of learnings, about 1 KiB each."""
+
 PAGE = 500
 """Newest learnings of a very common word that are looked at together."""
 
@@ -67,9 +70,19 @@ class Stems:
 
     def __init__(self) -> None:
         self._connection: sqlite3.Connection | None = None
+        self._known: dict[str, list[str]] = {}
 
     def of(self, texts: list[str]) -> list[list[str]]:
         """Return the stemmed words of each text, in order."""
+        missing = list(dict.fromkeys(text for text in texts if text not in self._known))
+        if len(self._known) + len(missing) > STEMS_KEPT:
+            self._known.clear()
+            missing = list(dict.fromkeys(texts))
+        if missing:
+            self._known.update(zip(missing, self._stemmed(missing), strict=True))
+        return [self._known[text] for text in texts]
+
+    def _stemmed(self, texts: list[str]) -> list[list[str]]:
         if self._connection is None:
             self._connection = sqlite3.connect(":memory:", isolation_level=None)
             for statement in sql.STEM_TABLES:

@@ -73,11 +73,13 @@ ORDER BY length(token) DESC, token LIMIT 1"""
 
 VECTOR_VERSION = "SELECT version FROM vector_version"
 SCOPE_SEQS = """SELECT seq FROM learning
-WHERE :projects IS NULL OR project IN (SELECT value FROM json_each(:projects)) ORDER BY seq"""
+WHERE seq > :after AND (:projects IS NULL OR project IN (SELECT value FROM json_each(:projects))) ORDER BY seq"""
 SIGNS = """SELECT seq, sign FROM vector
 WHERE project IN (SELECT value FROM json_each(:projects)) ORDER BY project, sign, seq"""
-EVERY_SIGN = "SELECT seq, sign FROM vector ORDER BY project, sign, seq"
 """Signs of the learnings of a scope, from an index alone."""
+
+SIGNS_AFTER = """SELECT seq, sign FROM vector
+WHERE seq > :after AND (:projects IS NULL OR project IN (SELECT value FROM json_each(:projects))) ORDER BY seq"""
 
 VECTORS = """SELECT v.seq, v.problem, v.whole FROM json_each(:seqs) AS want CROSS JOIN vector AS v ON v.seq = want.value
 ORDER BY v.seq"""
