@@ -14,7 +14,7 @@ from ledger import evidence, gate, hits, meaning, prompt, query, rank, sql
 from ledger.answer import Hit
 from ledger.evidence import Evidence
 from ledger.prompt import Clause, Prompt
-from ledger.search import Scope
+from ledger.search import Match, Scope
 
 if TYPE_CHECKING:
     from ledger.reader import Reader
@@ -189,13 +189,30 @@ def _arranged(best: list[Ranked], likeness: "_Likeness") -> list[Ranked]:
         placed.append(lead)
         for one in group[1:]:
             reason = "contradicted" if rows[one.seq][9] < rows[lead.seq][9] else "older"
-            placed.append(one._replace(probability=min(one.probability, chance) * 0.999, behind=(reason, lead.id)))
+            chance = min(one.probability, chance) * 0.999
+            placed.append(one._replace(probability=chance, behind=(reason, lead.id)))
     leads = [one for one in placed if one.behind is None]
     for group in _groups(leads, likeness.copies):
         copies += [one._replace(behind=("copy", group[0].id)) for one in group[1:]]
     copied = {one.id for one in copies}
     kept = sorted((one for one in placed if one.id not in copied), key=lambda one: (-one.probability, -one.seq))
     return [*kept, *copies]
+
+
+def copies_last(reader: "Reader", found: list[Match], rows: dict[int, hits.Learning]) -> list[Match]:
+    """Return matches with the copies among the first ones behind all others."""
+    first = found[:COMPARED]
+    vectors = {
+        seq: (meaning.unpacked(problem), meaning.unpacked(whole))
+        for seq, problem, whole in reader.rows(sql.VECTORS, {"seqs": json.dumps([one.seq for one in first])})
+    }
+    likeness = _Likeness(rows, vectors)
+    kept: list[Match] = []
+    copies: list[Match] = []
+    for one in first:
+        (copies if any(likeness.copies(one, other) for other in kept) else kept).append(one)
+    least = min((one.score for one in found), default=0.0)
+    return [*kept, *found[COMPARED:], *(one._replace(score=least) for one in copies)]
 
 
 class _Likeness:
@@ -226,7 +243,7 @@ class _Likeness:
         same_tags = first[7] == second[7] and first[7] not in (None, "[]")
         return about >= 0.75 or whole >= 0.8 or (same_tags and whole >= 0.55 and about >= 0.4)
 
-    def copies(self, one: Ranked, other: Ranked) -> bool:
+    def copies(self, one: Ranked | Match, other: Ranked | Match) -> bool:
         """Return whether both say the same: by their whole texts, or by texts alike with one solution."""
         whole = self._cosines(one.seq, other.seq)[1]
         if whole >= 0.7 or (whole < 0.45 and self._vectors):

@@ -27,7 +27,7 @@ TERMS_MAX = 96
 LOOKED_UP_MAX = 64
 """Terms of one prompt that are looked for, the rarest; 0.1 ms each."""
 
-ROWS_MAX = 12_000
+ROWS_MAX = 4_000
 """Rows that all terms together may match; a row costs 0.3 µs here, because nothing is scored by the index."""
 
 NEAREST = 30
@@ -49,8 +49,8 @@ VECTORS_KEPT = 2_500
 SCANNED_MAX = 60_000
 """Comparisons of signs that one prompt may cost, 0.2 µs each; large scopes are scanned for fewer clauses."""
 
-SCOPE_MAX = 150_000
-"""Learnings of the largest scope that is scanned at all, for the prompt as a whole."""
+SCOPE_MAX = 20_000
+"""Learnings of the largest scope that is scanned at all: beyond, a question goes by words alone."""
 
 VECTORS_MAX = 11
 WEIGHED_MAX = 30

@@ -15,7 +15,7 @@ import sqlite3
 from array import array
 from math import dist, sqrt
 from operator import mul
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from ledger import sql
 from ledger.model import schema_path
@@ -78,6 +78,7 @@ class TokenTable:
         self._connection = sqlite3.connect(uri, uri=True, isolation_level=None, check_same_thread=False)
         self._words: dict[str, int] = {}
         self._tokens: dict[str, int | None] = {}
+        self._is_damaged = False
         self.version = str(dict(self._connection.execute(sql.PIECE_META)).get("version", ""))
 
     def close(self) -> None:
@@ -91,7 +92,17 @@ class TokenTable:
         for word in words_of(text):
             found = words.get(word)
             total += self._sum(word) if found is None else found
-        return _direction(total) if total else None
+        return _direction(total) if total and not self._is_damaged else None
+
+    def _row(self, statement: str, binds: dict[str, str]) -> tuple[Any, ...] | None:
+        """Return one row; once a page proves damaged there are no vectors any more, and this process does without."""
+        try:
+            found: tuple[Any, ...] | None = self._connection.execute(statement, binds).fetchone()
+        except sqlite3.DatabaseError:
+            self._is_damaged, found = True, None
+            if _shared == [self]:
+                use(None)
+        return found
 
     def known(self, text: str) -> float:
         """Return the share of a text, by letters, that is made of words with a row of their own, 0 to 1.
@@ -135,7 +146,7 @@ class TokenTable:
         while part:
             sizes = range(min(len(part), TOKEN_CHARS), 0, -1)
             names = [mark + part[:size] for size in sizes]
-            row = self._connection.execute(sql.LONGEST_PIECE, {"names": json.dumps(names)}).fetchone()
+            row = self._row(sql.LONGEST_PIECE, {"names": json.dumps(names)})
             if row is not None:
                 total += _lanes(row[1]) * row[2]
             part = part[max(len(row[0]) - len(mark), 1) if row is not None else 1 :]
@@ -146,7 +157,7 @@ class TokenTable:
         """Return a token's weighted vector as lanes, None when it has no row."""
         if token in self._tokens:
             return self._tokens[token]
-        row = self._connection.execute(sql.PIECE, {"token": token}).fetchone()
+        row = self._row(sql.PIECE, {"token": token})
         found = self._tokens[token] = _lanes(row[0]) * row[1] if row is not None else None
         return found
 

@@ -286,8 +286,12 @@ class Reader:
             return found, hits.learnings(self.rows, [match.seq for match in found], scope.at), len(found) > limit, words
         rows = weighed.rows | hits.learnings(self.rows, [m.seq for m in found if m.seq not in weighed.rows], scope.at)
         best = _final_order(found, rows, asked.terms)
-        if words.plan.kept or not words.plan.dropped:
+        if weighed.best and (words.plan.kept or not words.plan.dropped):
             best = _merged(weighed, best)
+        elif not superseded:
+            from ledger import choose
+
+            best = choose.copies_last(self, best, rows)
         return best, rows, len(best) > limit, words
 
     def _weighed(self, text: str, scope: Scope, previous: str | None) -> "_Weighed":
@@ -295,13 +299,11 @@ class Reader:
         from ledger import choose, prompt
 
         asked = prompt.read(text, scope.category)
-        if asked.silence is not None:
-            return _Weighed([], [], {}, worded=False)
         order = choose.ranked(self, asked, scope, previous)
         best: list[Match] = []
         copies: list[Match] = []
         for one in order.ranked:
-            if one.matched or choose.means(one):
+            if one.matched or (asked.silence is None and choose.means(one)):
                 match = Match(one.seq, one.id, one.probability, {}, one.via)
                 (copies if one.behind is not None and one.behind[0] == "copy" else best).append(match)
         return _Weighed(best, copies, order.rows, any(one.matched for one in order.ranked))
