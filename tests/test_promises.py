@@ -102,8 +102,9 @@ PROMISES = {
             "test_cli::test_what_a_terminal_obeys_is_never_printed",
             "test_mcp::test_stored_text_is_shown_without_what_hides_in_it",
             "test_mcp_faults::test_no_text_of_a_learning_leaves_through_an_error",
+            "test_frame_block::test_any_text_stays_inside_its_frame",
+            "test_frame_block::test_links_are_code_and_images_are_gone",
         ),
-        "the frame of recalled text, with recall",
     ),
     "P9": Promise(
         "bad input is named with file and line, and its neighbours are imported",
