@@ -10,7 +10,7 @@ import json
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
-from ledger import evidence, gate, hits, meaning, prompt, query, rank, sql
+from ledger import evidence, gate, hits, meaning, prompt, query, rank, space, sql
 from ledger.answer import Hit
 from ledger.evidence import Evidence
 from ledger.prompt import Clause, Prompt
@@ -222,11 +222,11 @@ def copies_last(reader: "Reader", found: list[Match], rows: dict[int, hits.Learn
 class _Likeness:
     """Tells whether two learnings are on one subject, or say one thing."""
 
-    def __init__(self, rows: dict[int, hits.Learning], vectors: dict[int, evidence.Vectors]) -> None:
+    def __init__(self, rows: dict[int, hits.Learning], vectors: dict[int, space.Vectors]) -> None:
         self.rows, self._vectors = rows, vectors
         self._solutions: dict[int, frozenset[str]] = {}
         self._subjects: dict[int, str] = {}
-        self._told: dict[int, evidence.Vectors | None] = {}
+        self._told: dict[int, space.Vectors | None] = {}
         self._known: dict[tuple[int, int], tuple[float, float] | None] = {}
 
     def same_subject(self, one: Ranked, other: Ranked) -> bool:
@@ -274,7 +274,7 @@ class _Likeness:
             )
         return self._known[key]
 
-    def _vector(self, seq: int) -> evidence.Vectors | None:
+    def _vector(self, seq: int) -> space.Vectors | None:
         """Return where a learning lies, None when its text is not in a language that the token table knows."""
         if seq not in self._told:
             table = meaning.shared()

@@ -14,7 +14,7 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
-from ledger import hits, meaning, query, rank, search, sql
+from ledger import hits, meaning, query, rank, search, space, sql
 from ledger.prompt import Clause, Prompt
 from ledger.search import Scope
 
@@ -37,9 +37,6 @@ RESCORED = (500, 200, 200)
 """Learnings whose vectors are compared with a direction, those nearest by signs, 11 µs each: for the prompt as a whole
 and for its two most telling clauses. Among 2,000 learnings the right one of a paraphrase is among the 110 nearest by
 signs in 14 of 20 cases, the 200 in 16, the 500 in 18."""
-
-SPACES_KEPT = 4
-"""Scopes that a process keeps at hand: 0.3 KiB a learning."""
 
 VECTORS_KEPT = 2_500
 """Learnings of one scope whose vectors a process keeps at hand; 4 KiB each."""
@@ -75,81 +72,6 @@ class Evidence(NamedTuple):
     via: str | None
     told: dict[str, float]
     matched: tuple[str, ...]
-
-
-Vectors = tuple[meaning.Vector, meaning.Vector]
-"""Where a learning lies: by its problem, and by its whole text."""
-
-
-class Space:
-    """The learnings of a scope, and the signs of those that have a vector: of their problem and of their whole text.
-
-    `vectors` are those that were read already. Learnings only come, so a ledger
-    that grew is looked at from where it ended; one that was erased is found no more.
-    """
-
-    def __init__(self, projects: str | None, version: str | None) -> None:
-        self.projects, self.version = projects, version
-        self.every: set[int] = set()
-        self.seqs: list[int] = []
-        self.problems: list[int] = []
-        self.wholes: list[int] = []
-        self.at: dict[int, int] = {}
-        self.vectors: dict[int, Vectors] = {}
-        self.mark: object = None
-        self._upto = 0
-
-    def grow(self, reader: "Reader") -> None:
-        """Take in what was recorded since the last look."""
-        binds = {"projects": self.projects, "after": self._upto}
-        rows = reader.rows(sql.SCOPE_SEQS, binds)
-        self.every.update(seq for (seq,) in rows)
-        if self.version is not None:
-            statement = sql.SIGNS_AFTER if self._upto or self.projects is None else sql.SIGNS
-            half = meaning.DIMS // 8
-            for seq, signs in reader.rows(statement, binds):
-                self.at[seq] = len(self.seqs)
-                self.seqs.append(seq)
-                self.wholes.append(int.from_bytes(signs[:half], "little"))
-                self.problems.append(int.from_bytes(signs[half:], "little"))
-        self._upto = rows[-1][0] if rows else self._upto
-
-
-class Spaces:
-    """The scopes that were asked for lately, kept at hand."""
-
-    def __init__(self) -> None:
-        self._kept: dict[str | None, Space] = {}
-
-    def of(self, reader: "Reader", scope: Scope) -> Space:
-        """Return a scope as it is now."""
-        table = meaning.shared()
-        here = table is not None and reader.rows(sql.VECTOR_VERSION, {}) == [(table.version,)]
-        version = table.version if table is not None and here else None
-        mark = (version, reader.rows(sql.PROJECTION, {})[0])
-        kept = self._kept.pop(scope.projects, None)
-        if kept is None or kept.version != version:
-            kept = Space(scope.projects, version)
-        if kept.mark != mark:
-            kept.grow(reader)
-            kept.mark = mark
-        self._kept[scope.projects] = kept
-        if len(self._kept) > SPACES_KEPT:
-            del self._kept[next(iter(self._kept))]
-        return kept
-
-
-class Look(NamedTuple):
-    """The direction of a clause (None for the whole prompt) and how far every learning of the scope lies from it.
-
-    `distances` counts the different signs of 256, of its problem or its whole text, whichever is nearer.
-    """
-
-    clause: int | None
-    vector: meaning.Vector
-    distances: list[int]
-    mean: float
-    spread: float
 
 
 class Gathering:
@@ -230,7 +152,7 @@ class Gathering:
 
     # -- meaning ----------
 
-    def _directions(self) -> list[Look]:
+    def _directions(self) -> list[space.Look]:
         """Return the directions of the whole prompt and of its clauses, the most telling clauses first."""
         table = meaning.shared()
         if table is None or not 0 < len(self.space.seqs) <= SCOPE_MAX:
@@ -248,7 +170,7 @@ class Gathering:
         for at, text in texts[:many]:
             vector = table.vector(text)
             if vector is not None:
-                looks.append(_look(at, vector, self.space))
+                looks.append(space.look(at, vector, self.space))
         return looks
 
     def _near(self) -> dict[int, float]:
@@ -262,7 +184,7 @@ class Gathering:
             close = self._closest(look, RESCORED[number] if number < len(RESCORED) else NEAREST)
             if number < len(RESCORED):
                 self._read_vectors(close)
-                exact = {seq: _alike(look, self.vectors[seq]) for seq in close if seq in self.vectors}
+                exact = {seq: space.alike(look, self.vectors[seq]) for seq in close if seq in self.vectors}
                 for place, seq in enumerate(sorted(exact, key=lambda seq: (-exact[seq], -seq))[:NEAREST]):
                     found[seq] = max(found.get(seq, 0.0), 3.5 * exact[seq])
                     self._nearest[seq] = max(self._nearest.get(seq, 0.0), 1.0 / (1.0 + place))
@@ -279,7 +201,7 @@ class Gathering:
             for seq, problem, whole in self._reader.rows(sql.VECTORS, {"seqs": json.dumps(missing)}):
                 self.vectors[seq] = meaning.unpacked(problem), meaning.unpacked(whole)
 
-    def _closest(self, look: Look, many: int) -> list[int]:
+    def _closest(self, look: space.Look, many: int) -> list[int]:
         """Return about as many seqs as are asked for, those with the fewest different signs."""
         counts = Counter(look.distances)
         within = limit = 0
@@ -451,7 +373,7 @@ class Gathering:
     def _meaning(
         self,
         seq: int,
-        vectors: Vectors,
+        vectors: space.Vectors,
         by_words: int,
         share: float,
         told: dict[str, float],
@@ -479,24 +401,6 @@ class Gathering:
     def _terms_in(self, stems: frozenset[str]) -> list[str]:
         """Return the terms of the prompt all of whose words are among these."""
         return [term for term, parts in self._stems_of.items() if parts and stems.issuperset(parts)]
-
-
-def _look(at: int | None, vector: meaning.Vector, space: Space) -> Look:
-    """Return how far every learning lies from a direction."""
-    sign = meaning.sign(vector)
-    distances = [
-        about if (about := (sign ^ problem).bit_count()) < (far := (sign ^ whole).bit_count()) else far
-        for problem, whole in zip(space.problems, space.wholes, strict=True)
-    ]
-    many = len(distances)
-    mean = sum(distances) / many
-    variance = sum(map(int.__mul__, distances, distances)) / many - mean * mean
-    return Look(at, vector, distances, mean, math.sqrt(max(variance, 16.0)))
-
-
-def _alike(look: Look, vectors: Vectors) -> float:
-    """Return how alike a direction and a learning are, by its problem or its whole text."""
-    return max(meaning.cosine(look.vector, vectors[0]), meaning.cosine(look.vector, vectors[1]))
 
 
 def _compare(numbers: dict[int, dict[str, float]]) -> None:

@@ -9,7 +9,7 @@ import json
 import os
 import sqlite3
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from ledger import answer, hits, query, rank, search, sql
 from ledger.answer import Answer, Conflict, HistoryEvent, Hit, Listing, Near, Row
@@ -29,10 +29,10 @@ from ledger.errors import (
 from ledger.fold import PROJECTION_VERSION
 from ledger.model import CATEGORIES, EVERYWHERE, PREFIX_CHARS, STATES, Head
 from ledger.query import Query
-from ledger.search import Match, Scope
+from ledger.search import Match, Scope, Weighed
 
 if TYPE_CHECKING:
-    from ledger import evidence
+    from ledger import space
 
 POOL_MIN = 30
 """Fewest candidates that are put in their final order, whatever the limit."""
@@ -109,7 +109,7 @@ class Reader:
         self._connection = connection
         self.stems = search.Stems()
         self.path = path
-        self._spaces: evidence.Spaces | None = None
+        self._spaces: space.Spaces | None = None
 
     def __enter__(self) -> "Reader":
         return self
@@ -208,12 +208,12 @@ class Reader:
     def _places(self, project: str | None) -> str | None:
         return None if project is None else json.dumps(self.projects(project))
 
-    def space(self, scope: Scope) -> "evidence.Space":
+    def space(self, scope: Scope) -> "space.Space":
         """Return the learnings of a scope, kept at hand."""
-        from ledger import evidence
+        from ledger import space
 
         if self._spaces is None:
-            self._spaces = evidence.Spaces()
+            self._spaces = space.Spaces()
         return self._spaces.of(self, scope)
 
     # -- questions -----------------------------------------------------------------------------------------------------
@@ -253,7 +253,7 @@ class Reader:
         scope = _scope(self._places(project), category, tags, trust, as_of)
         asked = query.build(text, category)
         with self.snapshot():
-            weighed = _Weighed([], [], {}, worded=False)
+            weighed = Weighed([], [], {}, worded=False)
             if asked.terms and not include_superseded:
                 weighed = self._weighed(text, scope, previous)
             if weighed.worded and len(weighed.best) > limit and not explain:
@@ -273,7 +273,7 @@ class Reader:
         return Answer(fitting, truncated, as_of, plan)
 
     def _by_words(
-        self, asked: Query, scope: Scope, limit: int, superseded: bool, tags: Sequence[str], weighed: "_Weighed"
+        self, asked: Query, scope: Scope, limit: int, superseded: bool, tags: Sequence[str], weighed: Weighed
     ) -> "tuple[list[Match], dict[int, hits.Learning], bool, search.Words]":
         """Return what was weighed, then what only shares words, in their order; rows; whether there is more; the words.
 
@@ -285,16 +285,16 @@ class Reader:
             found = self._newest(scope, "current", limit + 1)
             return found, hits.learnings(self.rows, [match.seq for match in found], scope.at), len(found) > limit, words
         rows = weighed.rows | hits.learnings(self.rows, [m.seq for m in found if m.seq not in weighed.rows], scope.at)
-        best = _final_order(found, rows, asked.terms)
+        best = search.final_order(found, rows, asked.terms)
         if weighed.best and (words.plan.kept or not words.plan.dropped):
-            best = _merged(weighed, best)
+            best = search.merged(weighed, best)
         elif not superseded:
             from ledger import choose
 
             best = choose.copies_last(self, best, rows)
         return best, rows, len(best) > limit, words
 
-    def _weighed(self, text: str, scope: Scope, previous: str | None) -> "_Weighed":
+    def _weighed(self, text: str, scope: Scope, previous: str | None) -> Weighed:
         """Return what a text may mean, by words and by meaning; what means little and shares no word is left out."""
         from ledger import choose, prompt
 
@@ -306,7 +306,7 @@ class Reader:
             if one.matched or (asked.silence is None and choose.means(one)):
                 match = Match(one.seq, one.id, one.probability, {}, one.via)
                 (copies if one.behind is not None and one.behind[0] == "copy" else best).append(match)
-        return _Weighed(best, copies, order.rows, any(one.matched for one in order.ranked))
+        return Weighed(best, copies, order.rows, any(one.matched for one in order.ranked))
 
     def _newest(self, scope: Scope, state: str, many: int, before: int = sql.NOW) -> list[Match]:
         """Return the newest learnings of a state that pass the filters."""
@@ -469,49 +469,3 @@ def _bindable(text: str) -> str:
 def _check_range(name: str, value: int, least: int, most: int) -> None:
     if not least <= value <= most:
         raise BadArgument(f"{name} is {value}", f"{name} may be {least} to {most:,}")
-
-
-class _Weighed(NamedTuple):
-    """What a question may mean, best first; copies of these; their rows; whether any word of it was found."""
-
-    best: list[Match]
-    copies: list[Match]
-    rows: dict[int, hits.Learning]
-    worded: bool
-
-
-def _merged(weighed: _Weighed, worded: Sequence[Match]) -> list[Match]:
-    """Return what was weighed, what only shares words, and copies last; every score below the one before."""
-    by_seq = {match.seq: match for match in worded}
-    best, copies = (
-        [match._replace(by_term=by_seq[match.seq].by_term if match.seq in by_seq else {}) for match in matches]
-        for matches in (weighed.best, weighed.copies)
-    )
-    known = {match.seq for match in (*best, *copies)}
-    rest = [match for match in worded if match.seq not in known]
-    least = min((match.score for match in best), default=1.0)
-    top = max((match.score for match in rest), default=1.0) or 1.0
-    rest = [match._replace(score=least * 0.99 * match.score / top) for match in rest]
-    least = min((match.score for match in rest), default=least)
-    return [*best, *rest, *(match._replace(score=min(match.score, least * 0.99)) for match in copies)]
-
-
-def _final_order(found: Sequence[Match], rows: Mapping[int, hits.Learning], terms: Sequence[str]) -> list[Match]:
-    """Return the matches whose rows are at hand, best first.
-
-    The very spelling of the question goes before other accents. Learnings of one
-    title are about one subject: they share the best score among them, and then
-    trust and the later seq decide.
-    """
-    best: dict[str, float] = {}
-    scored: list[tuple[Match, str]] = []
-    for match in found:
-        if match.seq in rows:
-            title, problem, solution = rows[match.seq][2:5]
-            other = query.spelled_otherwise(terms, f"{title} {problem} {solution}")
-            score = rank.weighed(match.score, rows[match.seq][9], other)
-            subject = query.subject(title)
-            best[subject] = max(best.get(subject, score), score)
-            scored.append((match, subject))
-    shared = [match._replace(score=best[subject]) for match, subject in scored]
-    return sorted(shared, key=lambda match: (-match.score, -rows[match.seq][9], -match.seq))

@@ -235,3 +235,52 @@ class _Gathering:
             Match(seq, self.seqs[seq], totals[seq], self._scores[seq], tuple(self._via.get(seq, ())))
             for seq in rank.ordered(totals)
         ]
+
+
+# -- order ------------------------------------------------------------------------------------------------------------
+
+
+class Weighed(NamedTuple):
+    """What a question may mean, best first; copies of these; their rows; whether any word of it was found."""
+
+    best: list[Match]
+    copies: list[Match]
+    rows: dict[int, tuple[Any, ...]]
+    worded: bool
+
+
+def merged(weighed: Weighed, worded: Sequence[Match]) -> list[Match]:
+    """Return what was weighed, what only shares words, and copies last; every score below the one before."""
+    by_seq = {match.seq: match for match in worded}
+    best, copies = (
+        [match._replace(by_term=by_seq[match.seq].by_term if match.seq in by_seq else {}) for match in matches]
+        for matches in (weighed.best, weighed.copies)
+    )
+    known = {match.seq for match in (*best, *copies)}
+    rest = [match for match in worded if match.seq not in known]
+    least = min((match.score for match in best), default=1.0)
+    top = max((match.score for match in rest), default=1.0) or 1.0
+    rest = [match._replace(score=least * 0.99 * match.score / top) for match in rest]
+    least = min((match.score for match in rest), default=least)
+    return [*best, *rest, *(match._replace(score=min(match.score, least * 0.99)) for match in copies)]
+
+
+def final_order(found: Sequence[Match], rows: Mapping[int, tuple[Any, ...]], terms: Sequence[str]) -> list[Match]:
+    """Return the matches whose rows are at hand, best first.
+
+    The very spelling of the question goes before other accents. Learnings of one
+    title are about one subject: they share the best score among them, and then
+    trust and the later seq decide.
+    """
+    best: dict[str, float] = {}
+    scored: list[tuple[Match, str]] = []
+    for match in found:
+        if match.seq in rows:
+            title, problem, solution = rows[match.seq][2:5]
+            other = query.spelled_otherwise(terms, f"{title} {problem} {solution}")
+            score = rank.weighed(match.score, rows[match.seq][9], other)
+            subject = query.subject(title)
+            best[subject] = max(best.get(subject, score), score)
+            scored.append((match, subject))
+    shared = [match._replace(score=best[subject]) for match, subject in scored]
+    return sorted(shared, key=lambda match: (-match.score, -rows[match.seq][9], -match.seq))

@@ -43,6 +43,7 @@ LEVELS = {
         "recall",
         "choose",
         "evidence",
+        "space",
     ),
     3: (
         "results",
