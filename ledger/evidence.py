@@ -47,6 +47,10 @@ SCANNED_MAX = 60_000
 SCOPE_MAX = 20_000
 """Learnings of the largest scope that is scanned at all: beyond, a question goes by words alone."""
 
+NEAR_WORTH = 1.75
+"""What a cosine of 1 is worth beside the weight of shared words, when candidates are picked; 7 standard deviations of
+the signs are worth as much. Half of it loses paraphrases in large projects, twice as much loses words."""
+
 VECTORS_MAX = 11
 WEIGHED_MAX = 30
 """Learnings whose vectors and texts are looked at."""
@@ -174,7 +178,7 @@ class Gathering:
         return looks
 
     def _near(self) -> dict[int, float]:
-        """Return the seqs that lie nearest to any direction, with how much they stand out, 0 to about 2.
+        """Return the seqs that lie nearest to any direction, with how much they stand out, 0 to about 1.
 
         Signs alone lose the right one among thousands, so the first directions take
         more by their signs and keep the best of them by their vectors.
@@ -186,12 +190,12 @@ class Gathering:
                 self._read_vectors(close)
                 exact = {seq: space.alike(look, self.vectors[seq]) for seq in close if seq in self.vectors}
                 for place, seq in enumerate(sorted(exact, key=lambda seq: (-exact[seq], -seq))[:NEAREST]):
-                    found[seq] = max(found.get(seq, 0.0), 3.5 * exact[seq])
+                    found[seq] = max(found.get(seq, 0.0), NEAR_WORTH * exact[seq])
                     self._nearest[seq] = max(self._nearest.get(seq, 0.0), 1.0 / (1.0 + place))
                 continue
             for seq in close:
                 far = (look.mean - look.distances[self.space.at[seq]]) / look.spread
-                found[seq] = max(found.get(seq, 0.0), 0.5 * far)
+                found[seq] = max(found.get(seq, 0.0), NEAR_WORTH / 7.0 * far)
         return found
 
     def _read_vectors(self, seqs: Iterable[int]) -> None:
