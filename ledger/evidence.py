@@ -38,8 +38,8 @@ RESCORED = (500, 200, 200)
 and for its two most telling clauses. Among 2,000 learnings the right one of a paraphrase is among the 110 nearest by
 signs in 14 of 20 cases, the 200 in 16, the 500 in 18."""
 
-VECTORS_KEPT = 2_500
-"""Learnings of one scope whose vectors a process keeps at hand; 4 KiB each."""
+RESCORED_SCOPE = 5_000
+"""Learnings of the largest scope that is looked at so widely: a whole ledger, asked without a project, is larger."""
 
 SCANNED_MAX = 60_000
 """Comparisons of signs that one prompt may cost, 0.2 µs each; large scopes are scanned for fewer clauses."""
@@ -108,7 +108,7 @@ class Gathering:
         self._stems_of = dict(zip(self.terms, reader.stems.of(list(self.terms)), strict=True))
         words = {term for clause in prompt.clauses for term in clause.terms}
         self._own_stems = frozenset(stem for term in words for stem in self._stems_of.get(term, ()))
-        if len(self.vectors) > VECTORS_KEPT:
+        if len(self.vectors) > space.VECTORS_KEPT:
             self.vectors.clear()
         self._nearest: dict[int, float] = {}
         self._looks = self._directions()
@@ -185,8 +185,9 @@ class Gathering:
         """
         found: dict[int, float] = {}
         for number, look in enumerate(self._looks):
-            close = self._closest(look, RESCORED[number] if number < len(RESCORED) else NEAREST)
-            if number < len(RESCORED):
+            wide = RESCORED if len(self.space.seqs) <= RESCORED_SCOPE else RESCORED[1:]
+            close = self._closest(look, wide[number] if number < len(wide) else NEAREST)
+            if number < len(wide):
                 self._read_vectors(close)
                 exact = {seq: space.alike(look, self.vectors[seq]) for seq in close if seq in self.vectors}
                 for place, seq in enumerate(sorted(exact, key=lambda seq: (-exact[seq], -seq))[:NEAREST]):

@@ -14,6 +14,9 @@ from ledger.search import Scope
 if TYPE_CHECKING:
     from ledger.reader import Reader
 
+VECTORS_KEPT = 4_000
+"""Learnings whose vectors a process keeps at hand, of all scopes; 4 KiB each."""
+
 SPACES_KEPT = 4
 """Scopes that a process keeps at hand: 0.3 KiB a learning."""
 
@@ -73,6 +76,9 @@ class Spaces:
         if kept.mark != mark:
             kept.grow(reader)
             kept.mark = mark
+        if sum(len(other.vectors) for other in self._kept.values()) + len(kept.vectors) > VECTORS_KEPT:
+            for other in self._kept.values():
+                other.vectors.clear()
         self._kept[scope.projects] = kept
         if len(self._kept) > SPACES_KEPT:
             del self._kept[next(iter(self._kept))]
