@@ -59,19 +59,20 @@ class _Shape(NamedTuple):
     """A rule that is a pattern, tried where one of its hints occurs."""
 
     finding: Finding
-    hints: tuple[str, ...]
     source: str
     negatable: bool
     quotable: bool
-    raw: bool
 
 
 class _Rules(NamedTuple):
-    """The rule file, arranged for reading; the words of a list stand in `starts` by their first three letters."""
+    """The rule file, arranged for reading; the words of a list stand in `starts` by their first three letters.
+
+    `shapes` are those tried on folded text and those tried on the text itself, each with every hint of it.
+    """
 
     version: int
     concepts: tuple[_Concept, ...]
-    shapes: tuple[_Shape, ...]
+    shapes: tuple[tuple[tuple[str, _Shape], ...], tuple[tuple[str, _Shape], ...]]
     invisible: dict[str, Finding]
     patterns: dict[str, str]
     starts: dict[str, tuple[tuple[str, str], ...]]
@@ -165,11 +166,10 @@ def _invisible(rules: _Rules, text: str) -> Iterator[Finding]:
 
 def _shapes(rules: _Rules, text: str, *, raw: bool) -> Iterator[Finding]:
     """Yield the pattern rules that fire and are neither negated nor a mention."""
-    for rule in rules.shapes:
-        if rule.raw is raw and any(hint in text for hint in rule.hints):
-            matches = re.compile(rule.source).finditer(text)
-            if any(raw or not _is_excused(rules, rule, text, *match.span()) for match in matches):
-                yield rule.finding
+    for rule in {rule: None for hint, rule in rules.shapes[raw] if hint in text}:
+        matches = re.compile(rule.source).finditer(text)
+        if any(raw or not _is_excused(rules, rule, text, *match.span()) for match in matches):
+            yield rule.finding
 
 
 def _is_excused(rules: _Rules, rule: _Shape, text: str, start: int, end: int) -> bool:
@@ -272,23 +272,22 @@ def _arranged(data: dict[str, Any]) -> _Rules:
             )
             for row in data["concepts"]
         ),
-        shapes=tuple(
-            _Shape(
-                _finding(row),
-                tuple(row["hints"]),
-                row["pattern"],
-                row.get("negatable", False),
-                row.get("mention", False),
-                row.get("raw", False),
-            )
-            for row in data["shapes"]
-        ),
+        shapes=(_hinted(data["shapes"], raw=False), _hinted(data["shapes"], raw=True)),
         invisible={row["rule"]: _finding(row) for row in data["invisible"]},
         patterns=data["patterns"],
         starts={start: tuple(words) for start, words in starts.items()},
         anywhere=tuple(anywhere),
         order=tuple(_finding(row) for part in ("invisible", "concepts", "shapes") for row in data[part]),
     )
+
+
+def _hinted(rows: list[dict[str, Any]], *, raw: bool) -> tuple[tuple[str, _Shape], ...]:
+    shapes = [
+        (row, _Shape(_finding(row), row["pattern"], row.get("negatable", False), row.get("mention", False)))
+        for row in rows
+        if row.get("raw", False) is raw
+    ]
+    return tuple((hint, shape) for row, shape in shapes for hint in row["hints"])
 
 
 def _finding(row: dict[str, Any]) -> Finding:
