@@ -200,7 +200,7 @@ def _arranged(best: list[Ranked], likeness: "_Likeness") -> list[Ranked]:
         copies += [one._replace(behind=("copy", group[0].id)) for one in group[1:]]
     copied = {one.id for one in copies}
     kept = sorted((one for one in placed if one.id not in copied), key=lambda one: (-one.probability, -one.seq))
-    return [*kept, *copies]
+    return [*kept, *sorted(copies, key=lambda one: (-one.probability, -one.seq))]
 
 
 def copies_last(reader: "Reader", found: list[Match], rows: dict[int, hits.Learning]) -> list[Match]:
@@ -226,7 +226,7 @@ class _Likeness:
         self.rows, self._vectors = rows, vectors
         self._solutions: dict[int, frozenset[str]] = {}
         self._subjects: dict[int, str] = {}
-        self._told: dict[int, space.Vectors | None] = {}
+        self._told: dict[int, bool] = {}
         self._known: dict[tuple[int, int], tuple[float, float] | None] = {}
 
     def same_subject(self, one: Ranked, other: Ranked) -> bool:
@@ -240,10 +240,12 @@ class _Likeness:
         if self._subject(one.seq) == self._subject(other.seq):
             return True
         cosines = self._cosines(one.seq, other.seq)
+        if cosines is not None and max(cosines) < 0.55:
+            return False
         about, whole = cosines or (0.0, 0.0)
         if first[9] == second[9]:
-            return about >= 0.9 or (whole >= 0.75 and about >= 0.75)
-        if cosines is None:
+            return (about >= 0.9 or (whole >= 0.75 and about >= 0.75)) and self._tells(one.seq, other.seq)
+        if cosines is None or not self._tells(one.seq, other.seq):
             words = [frozenset(query.build(row[3] or "").terms) for row in (first, second)]
             return len(words[0] & words[1]) >= max(2, ALIKE_SHARE * min(map(len, words)))
         same_tags = first[7] == second[7] and first[7] not in (None, "[]")
@@ -252,21 +254,19 @@ class _Likeness:
     def copies(self, one: Ranked | Match, other: Ranked | Match) -> bool:
         """Return whether both say the same: by their whole texts, or by texts alike with one solution."""
         cosines = self._cosines(one.seq, other.seq)
-        if cosines is not None and not 0.45 <= cosines[1] < 0.7:
-            return cosines[1] >= 0.7
+        if cosines is not None and cosines[1] < 0.45:
+            return False
+        if cosines is not None and cosines[1] >= 0.7 and self._tells(one.seq, other.seq):
+            return True
         first, second = self._solution(one.seq), self._solution(other.seq)
         shared = len(first & second)
         return shared >= 2 and shared >= 0.4 * min(len(first), len(second))
 
     def _cosines(self, one: int, other: int) -> tuple[float, float] | None:
-        """Return how alike two learnings are, by their problems and by their whole texts.
-
-        None where that tells nothing: without vectors, and in a language that the
-        token table hardly knows, whose texts are all alike.
-        """
+        """Return how alike two learnings are, by their problems and by their whole texts; None without vectors."""
         key = (min(one, other), max(one, other))
         if key not in self._known:
-            first, second = self._vector(one), self._vector(other)
+            first, second = self._vectors.get(one), self._vectors.get(other)
             self._known[key] = (
                 (meaning.cosine(first[0], second[0]), meaning.cosine(first[1], second[1]))
                 if first is not None and second is not None
@@ -274,14 +274,14 @@ class _Likeness:
             )
         return self._known[key]
 
-    def _vector(self, seq: int) -> space.Vectors | None:
-        """Return where a learning lies, None when its text is not in a language that the token table knows."""
-        if seq not in self._told:
-            table = meaning.shared()
-            text = f"{self.rows[seq][3]} {self.rows[seq][4]}"
-            told = table is not None and table.known(text) >= LANGUAGE_KNOWN
-            self._told[seq] = self._vectors.get(seq) if told else None
-        return self._told[seq]
+    def _tells(self, *seqs: int) -> bool:
+        """Return whether cosines tell anything: the texts of a language the token table hardly knows are all alike."""
+        for seq in seqs:
+            if seq not in self._told:
+                table = meaning.shared()
+                text = str(self.rows[seq][3])
+                self._told[seq] = table is not None and table.known(text) >= LANGUAGE_KNOWN
+        return all(self._told[seq] for seq in seqs)
 
     def _subject(self, seq: int) -> str:
         if seq not in self._subjects:
@@ -290,21 +290,22 @@ class _Likeness:
 
     def _solution(self, seq: int) -> frozenset[str]:
         if seq not in self._solutions:
-            self._solutions[seq] = frozenset(query.build(self.rows[seq][4] or "").terms)
+            self._solutions[seq] = query.telling(self.rows[seq][4] or "")
         return self._solutions[seq]
 
 
 def _groups(ordered: list[Ranked], alike: Callable[[Ranked, Ranked], bool]) -> list[list[Ranked]]:
     """Return the candidates in groups of what is alike, each in the order given; only the likeliest are compared."""
-    groups: list[list[Ranked]] = []
-    place = {one.id: number for number, one in enumerate(ordered)}
+    group_of = list(range(len(ordered)))
     for number, one in enumerate(ordered):
-        most = COMPARED if number < COMPARED else LEADING
-        near = [group for group in groups if any(place[other.id] < most and alike(one, other) for other in group)]
-        merged = [*(other for group in near for other in group), one]
-        groups = [group for group in groups if group not in near]
-        groups.append(sorted(merged, key=lambda other: (-other.probability, -other.seq)))
-    return groups
+        for other in range(min(number, COMPARED if number < COMPARED else LEADING)):
+            mine, theirs = group_of[number], group_of[other]
+            if mine != theirs and alike(one, ordered[other]):
+                group_of = [theirs if group == mine else group for group in group_of]
+    groups: dict[int, list[Ranked]] = {}
+    for one, group in zip(ordered, group_of, strict=True):
+        groups.setdefault(group, []).append(one)
+    return list(groups.values())
 
 
 # -- the gate ----------------------------------------------------------------------------------------------------------

@@ -38,8 +38,8 @@ RESCORED = (500, 200, 200)
 and for its two most telling clauses. Among 2,000 learnings the right one of a paraphrase is among the 110 nearest by
 signs in 14 of 20 cases, the 200 in 16, the 500 in 18."""
 
-RESCORED_SCOPE = 5_000
-"""Learnings of the largest scope that is looked at so widely: a whole ledger, asked without a project, is larger."""
+RESCORED_SCOPE = 4_000
+"""Learnings of the largest scope that is looked at so widely: as many as have their vectors kept at hand."""
 
 SCANNED_MAX = 60_000
 """Comparisons of signs that one prompt may cost, 0.2 µs each; large scopes are scanned for fewer clauses."""

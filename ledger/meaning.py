@@ -13,6 +13,7 @@ import json
 import re
 import sqlite3
 from array import array
+from collections.abc import Collection
 from math import dist, sqrt
 from typing import Any, NamedTuple
 
@@ -135,10 +136,14 @@ class TokenTable:
         try:
             found: tuple[Any, ...] | None = self._connection.execute(statement, binds).fetchone()
         except sqlite3.DatabaseError:
-            self._is_damaged, found = True, None
-            if _shared == [self]:
-                use(None)
+            self._damaged()
+            found = None
         return found
+
+    def _damaged(self) -> None:
+        self._is_damaged = True
+        if _shared == [self]:
+            use(None)
 
     def known(self, text: str) -> float:
         """Return the share of a text, by letters, that is made of words with a row of their own, 0 to 1.
@@ -147,15 +152,25 @@ class TokenTable:
         because of their language and not of their subject. Short words and names
         with digits tell nothing; a text without any other is half known.
         """
-        whole = every = 0
-        for word in words_of(text):
-            if word.isascii() and (len(word) < KNOWN_CHARS or not word.isalpha()):
-                continue
-            size = max(len(word), 2)
-            every += size
-            if word.isascii() and self._token(word.lower()) is not None:
-                whole += size
+        telling = [
+            word for word in words_of(text) if not word.isascii() or (len(word) >= KNOWN_CHARS and word.isalpha())
+        ]
+        every = sum(max(len(word), 2) for word in telling)
+        plain = [word.lower() for word in telling if word.isascii()]
+        rows = self._with_row(plain)
+        whole = sum(len(word) for word in plain if word in rows)
         return min(1.0, whole / every / KNOWN_WHOLLY) if every else 0.5
+
+    def _with_row(self, names: list[str]) -> Collection[str]:
+        """Return those of the names that have a row, and maybe others."""
+        if self._names is not None:
+            return self._names
+        try:
+            found = self._connection.execute(sql.PIECES_AMONG, {"names": json.dumps(names)})
+            return frozenset(name for (name,) in found)
+        except sqlite3.DatabaseError:
+            self._damaged()
+            return ()
 
     def _sum(self, word: str) -> int:
         """Return the sum of the tokens of one word: itself if it has a row, else its parts, else their pieces."""
@@ -208,7 +223,7 @@ class TokenTable:
         try:
             return frozenset(name for (name,) in self._connection.execute(sql.PIECE_NAMES))
         except sqlite3.DatabaseError:
-            self._is_damaged = True
+            self._damaged()
             return frozenset()
 
     def _token(self, token: str) -> int | None:

@@ -178,6 +178,11 @@ def build(text: str, category: str | None = None) -> Query:
     return Query(tuple(terms)[:TERMS_MAX], tuple(filler)[:TERMS_MAX])
 
 
+def telling(text: str) -> frozenset[str]:
+    """Return the words of a text that say something by themselves, lower-cased; a quarter of the time of `build`."""
+    return frozenset(word for word in pattern("word").findall(indexed(text).lower()) if not is_filler(word))
+
+
 def match(terms: Sequence[str]) -> str:
     """Return a legal FTS5 expression that finds any of `terms`, each as a phrase; '""' when there are none.
 

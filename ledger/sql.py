@@ -68,6 +68,7 @@ WORD_ROWS = "SELECT rowid FROM learning_fts WHERE learning_fts MATCH :match LIMI
 PIECE_META = "SELECT key, value FROM meta"
 PIECE = "SELECT vec, weight FROM token WHERE token = :token"
 PIECE_NAMES = "SELECT token FROM token"
+PIECES_AMONG = "SELECT token FROM token WHERE token IN (SELECT value FROM json_each(:names))"
 LONGEST_PIECE = """SELECT token FROM token WHERE token IN (SELECT value FROM json_each(:names))
 ORDER BY length(token) DESC, token LIMIT 1"""
 """Of the token table, which is a file of its own."""
