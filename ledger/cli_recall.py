@@ -11,12 +11,11 @@ from ledger.cli_call import DRY_RUN, EVENT_ID, Arg, Call, Result, command, numbe
 from ledger.cli_read import project_of, whole_id
 from ledger.cli_write import REASON, written
 from ledger.errors import BadArgument, NotFound
-from ledger.exposures import Exposure, Exposures
+from ledger.exposure import PREFIX, Exposure
+from ledger.exposures import Exposures
 from ledger.model import Draft, plain
 from ledger.reader import Reader
 from ledger.recall import Recall
-
-EXPOSURE_PREFIX = "exp_"
 
 PROJECT = Arg("--project", "the project the prompt is typed in (default: that of this folder)")
 PREVIOUS = Arg("--previous", "the turn before, which may sharpen what a short prompt is about")
@@ -59,8 +58,11 @@ def exposures(call: Call) -> Result:
     """List what prompts were shown and what was held back, the last one first."""
     if not 1 <= call.given.limit <= LIMIT_MAX:
         raise BadArgument(f"limit is {call.given.limit}", f"limit may be 1 to {LIMIT_MAX}")
-    with call.reading() as reader, remembered(reader) as kept:
+    with call.reading() as reader, Exposures(reader.path, reader.meta()["ledger_id"]) as kept:
         found = kept.newest(call.given.limit, call.given.session)
+        lost = kept.lost()
+    if lost is not None:
+        call.remark(lost)
     document = {"exposures": [_told(one) for one in found]}
     if not found:
         call.remark("nothing was shown yet")
@@ -103,7 +105,7 @@ def wrong(call: Call) -> Result:
         raise BadArgument("these options do not go together; nothing was written", "see `learnings wrong --help`")
     verdict = "right" if given.right else "silent" if given.silent else "wrong"
     with call.writing() as ledger:
-        one, learning = _judged(ledger.reader, given.id, given.session)
+        one, learning = _judged(call, ledger.reader)
         if learning is None and len(one.shown) == 1 and verdict != "silent":
             learning = one.shown[0]
         instead = _instead(call, ledger.reader, learning) if given.solution is not None else None
@@ -116,14 +118,15 @@ def wrong(call: Call) -> Result:
     return written(call, plain(done), f"judged {about} {done.verdict}{new}")
 
 
-def _judged(reader: Reader, typed: str | None, session: str | None) -> tuple[Exposure, str | None]:
+def _judged(call: Call, reader: Reader) -> tuple[Exposure, str | None]:
     """Return the exposure that is meant, and the learning of it when one is named.
 
     Raises:
         NotFound: nothing was shown, or not that.
     """
-    with remembered(reader) as kept:
-        if typed is not None and typed.startswith(EXPOSURE_PREFIX):
+    typed, session = call.given.id, call.given.session
+    with remembered(call, reader) as kept:
+        if typed is not None and typed.startswith(PREFIX):
             return kept.find(typed.rstrip("…")), None
         found = kept.newest(LIMIT_MAX, session, spoke=True)
     if typed is None and found:
@@ -147,10 +150,14 @@ def _instead(call: Call, reader: Reader, learning: str | None) -> Draft | None:
 
 
 @contextmanager
-def remembered(reader: Reader) -> Iterator[Exposures]:
-    """Open the exposures beside a ledger."""
+def remembered(call: Call, reader: Reader) -> Iterator[Exposures]:
+    """Open the exposures beside a ledger, and say what became of a damaged file."""
     with Exposures(reader.path, reader.meta()["ledger_id"]) as kept:
-        yield kept
+        try:
+            yield kept
+        finally:
+            for text in kept.remarks:
+                call.remark(text)
 
 
 def project_here(call: Call) -> str | None:

@@ -16,8 +16,8 @@ from typing import Any
 from ledger import choose, cli_text, sql
 from ledger.answer import LIMIT_MAX
 from ledger.cli_call import Arg, Call, Result, command, prompt_text
-from ledger.cli_recall import EXPOSURE_PREFIX, PREVIOUS, PROJECT, project_here, remembered
-from ledger.exposures import Exposure
+from ledger.cli_recall import PREVIOUS, PROJECT, project_here, remembered
+from ledger.exposure import PREFIX, Exposure
 from ledger.reader import Reader, open_reader
 from ledger.recall import SECRET, usable
 
@@ -63,8 +63,8 @@ def why(call: Call) -> Result:
     """Say which learnings came into question for a prompt, by which numbers, and why each is shown or not."""
     asked = prompt_text(" ".join(call.given.asked))
     with call.reading() as reader:
-        if asked.startswith(EXPOSURE_PREFIX) and len(asked.split()) == 1:
-            document = _of_exposure(reader, asked.strip().rstrip("…"), exact=call.given.exact)
+        if asked.startswith(PREFIX) and len(asked.split()) == 1:
+            document = _of_exposure(call, reader, asked.strip().rstrip("…"), exact=call.given.exact)
         elif call.given.exact and usable(asked) is not None:
             with _replayed(reader, reader.head().seq) as then:
                 document = _of_text(then, asked, project_here(call), call.given.previous)
@@ -84,9 +84,9 @@ def _of_text(reader: Reader, text: str, project: str | None, previous: str | Non
     return _document(reader, None, chosen, [hit.id for hit in chosen.shown], via)
 
 
-def _of_exposure(reader: Reader, prefix: str, *, exact: bool) -> dict[str, Any]:
+def _of_exposure(call: Call, reader: Reader, prefix: str, *, exact: bool) -> dict[str, Any]:
     """Tell what was remembered of an exposure, in the same form."""
-    with remembered(reader) as kept:
+    with remembered(call, reader) as kept:
         one = kept.find(prefix)
     parts = {name: {key: part for key, part in told.items() if key != "via"} for name, told in one.parts.items()}
     via = {name: told["via"] for name, told in one.parts.items() if "via" in told}

@@ -188,7 +188,7 @@ class TokenTable:
         return total
 
     def _pieces(self, part: str) -> int:
-        """Return the sum of the longest pieces that cover `part`, itself if it is one; what none fits is passed over."""
+        """Return the sum of the longest pieces that cover `part`, itself if it is one; what fits none is left out."""
         total, start, mark = 0, 0, ""
         while start < len(part):
             names = [mark + part[start:end] for end in range(min(len(part), start + TOKEN_CHARS), start, -1)]

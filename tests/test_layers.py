@@ -39,6 +39,7 @@ LEVELS = {
         "compare",
         "browse",
         "reader",
+        "exposure",
         "exposures",
         "recall",
         "choose",
