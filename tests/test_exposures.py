@@ -361,7 +361,7 @@ def test_every_name_is_scrubbed_before_it_is_kept(known: Ledger, desk: Recall) -
 
     assert (len(first.ids), again.ids) == (1, [])
     assert KEY not in beside(known).read_bytes().decode("latin-1")
-    assert "[REDACTED:" in kept_in(known).newest(1)[0].project  # type: ignore[operator]
+    assert "[REDACTED:" in str(kept_in(known).newest(1, "s2")[0].project)
     assert len(kept_in(known).newest(9, KEY)) == 2
 
 
