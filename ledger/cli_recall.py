@@ -108,14 +108,14 @@ def wrong(call: Call) -> Result:
         one, learning = _judged(call, ledger.reader)
         if learning is None and len(one.shown) == 1 and verdict != "silent":
             learning = one.shown[0]
-        instead = _instead(call, ledger.reader, learning) if given.solution is not None else None
+        instead = _instead(call, ledger.reader, one, learning) if given.solution is not None else None
         done = ledger.judge(
             one.id, verdict, learning=learning, shown=one.shown, keywords=one.keywords, project=one.project,
             reason=given.reason, instead=instead, event_id=given.event_id, dry_run=given.dry_run,
         )  # fmt: skip
     about = cli_text.short(done.learning) if done.learning else cli_text.short(done.exposure)
     new = f", superseded by {cli_text.short(done.superseded_by)}" if done.superseded_by else ""
-    return written(call, plain(done), f"judged {about} {done.verdict}{new}")
+    return written(call, plain(done), f"judged {about} {done.verdict}{new}", batch=done.batch)
 
 
 def _judged(call: Call, reader: Reader) -> tuple[Exposure, str | None]:
@@ -139,10 +139,19 @@ def _judged(call: Call, reader: Reader) -> tuple[Exposure, str | None]:
     raise NotFound("that was not shown to anybody lately; nothing was written", "see `learnings exposures`")
 
 
-def _instead(call: Call, reader: Reader, learning: str | None) -> Draft | None:
-    """Return what a learning is to be superseded by: its own texts, with what was typed in their place."""
+def _instead(call: Call, reader: Reader, one: Exposure, learning: str | None) -> Draft | None:
+    """Return what a learning is to be superseded by: its own texts, with what was typed in their place.
+
+    Raises:
+        BadArgument: nothing was shown there, or several learnings and none is named.
+    """
+    if not one.shown:
+        raise BadArgument(
+            "nothing was shown there, so nothing can be superseded; nothing was written",
+            "record what should have been known: `learnings record --problem … --solution …`",
+        )
     if learning is None:
-        raise BadArgument("several learnings were shown; nothing was written", "name the one to be superseded")
+        raise BadArgument("several learnings were shown; nothing was written", f"name the one to be superseded: {cli_text.shorts(one.shown)}")
     problem, solution = texts(call.given.problem or "", call.given.solution)
     old = reader.show(learning)
     title = None if problem else old["title"]

@@ -105,7 +105,7 @@ def retract(call: Call) -> Result:
 
 @command(
     Arg("seq", "the event to take back (see `learnings history ID`)", kind=number, many="?"),
-    Arg("--batch", "take a whole import back", kind=number),
+    Arg("--batch", "take a whole import back, or a verdict with its correction", kind=number),
     Arg("--cascade", "take along what builds upon it", is_flag=True),
     REASON,
     EVENT_ID,
@@ -230,9 +230,16 @@ def _change(call: Call, verb: str, method: Callable[["Ledger"], Method], *more: 
     return written(call, plain(done), f"{verb} {cli_text.short(done.id)}, now {done.state}")
 
 
-def written(call: Call, document: dict[str, Any], line: str, word: str = "undo", is_undoable: bool = True) -> Result:
-    """Return the answer of a command that appended an event: one line, with how to take it back; print its remarks."""
-    hint = call.undo_hint(document["seq"], word)
+def written(
+    call: Call,
+    document: dict[str, Any],
+    line: str,
+    word: str = "undo",
+    is_undoable: bool = True,
+    batch: int | None = None,
+) -> Result:
+    """Return the answer of a command that appended events: one line, with how to take them back; print its remarks."""
+    hint = call.undo_hint(document["seq"], word, batch)
     if call.given.dry_run:
         call.remark("dry run: nothing was written")
     for text in cli_text.advice(document):

@@ -74,16 +74,52 @@ def test_exposures_say_what_was_shown_and_held(inside: Inside) -> None:
 
 
 def test_wrong_supersedes_what_was_shown_last_in_one_append(inside: Inside) -> None:
-    """The verdict and the correction are one command, and each can be undone."""
+    """The verdict and the correction are one command."""
     first = inside.document("recall", PROMPT, "--project", "demo", "--session", "s1")
 
     done = inside.document("wrong", "--solution", "use port 7001", "--reason", "it moved again")
 
-    assert not keys(done, "exposure seq verdict learning superseded_by")
-    assert (done["learning"], done["verdict"]) == (first["ids"][0], "wrong")
+    assert not keys(done, "exposure seq verdict learning superseded_by batch redacted")
+    assert (done["learning"], done["verdict"], done["batch"]) == (first["ids"][0], "wrong", done["seq"])
     shown = inside.document("show", done["superseded_by"])
     assert (shown["solution"], shown["supersedes"]) == ("use port 7001", first["ids"])
     assert inside.document("verify")["ok"]
+
+
+def test_the_printed_undo_takes_back_the_verdict_and_the_correction(inside: Inside) -> None:
+    """One gesture, one undo, one redo; what it was done to is named whole."""
+    first = inside.document("recall", PROMPT, "--project", "demo", "--session", "s1")
+    told = inside("wrong", "--solution", "use port 7001").out
+    new = inside.document("list", "--limit", "1")["rows"][0]["id"]
+
+    undone = inside("undo", *told.partition("(undo: learnings undo ")[2].rstrip(")\n").split())
+    state = [inside.document("show", name)["state"] for name in (first["ids"][0], new)]
+    inside("undo", *undone.out.partition("(redo: learnings undo ")[2].rstrip(")\n").split())
+
+    assert (undone.code, state) == (0, ["current", "undone"])
+    assert f"undid 2 events on {new[:12]}…, exposure:{first['exposure']} " in undone.out
+    assert [inside.document("show", name)["state"] for name in (first["ids"][0], new)] == ["superseded", "current"]
+    assert len(inside.document("sql", "SELECT * FROM judgements")["rows"]) == 1
+
+
+def test_a_correction_says_what_it_masked_and_what_was_pinned(inside: Inside) -> None:
+    """As superseding does."""
+    first = inside.document("recall", PROMPT, "--project", "demo")["ids"][0]
+    inside.document("pin", first)
+    secret = "gh" + "p_" + "A1b2C3d4E5" * 4
+
+    done = inside("wrong", "--solution", f"log in with {secret}")
+
+    assert "masked in the text: " in done.err
+    assert "was pinned" in done.err
+    assert secret not in done.out + done.err
+
+
+def test_where_nothing_was_shown_nothing_can_be_superseded(inside: Inside) -> None:
+    """The refusal says so, and what to do instead; where several were shown it names them."""
+    nothing = inside.document("recall", "thanks", "--project", "demo")["exposure"]
+
+    refused(inside("wrong", nothing, "--solution", "x"), 15, "nothing was shown there", "learnings record")
 
 
 def test_what_was_never_shown_cannot_be_judged(inside: Inside) -> None:
