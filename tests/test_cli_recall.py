@@ -99,7 +99,7 @@ def test_the_printed_undo_takes_back_the_verdict_and_the_correction(inside: Insi
     assert (undone.code, state) == (0, ["current", "undone"])
     assert f"undid 2 events on {new[:12]}…, exposure:{first['exposure']} " in undone.out
     assert [inside.document("show", name)["state"] for name in (first["ids"][0], new)] == ["superseded", "current"]
-    assert len(inside.document("sql", "SELECT * FROM judgements")["rows"]) == 1
+    assert len(inside.document("sql", "SELECT * FROM judgements WHERE holds")["rows"]) == 1
 
 
 def test_a_correction_says_what_it_masked_and_what_was_pinned(inside: Inside) -> None:
