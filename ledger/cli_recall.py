@@ -151,7 +151,10 @@ def _instead(call: Call, reader: Reader, one: Exposure, learning: str | None) ->
             "record what should have been known: `learnings record --problem … --solution …`",
         )
     if learning is None:
-        raise BadArgument("several learnings were shown; nothing was written", f"name the one to be superseded: {cli_text.shorts(one.shown)}")
+        raise BadArgument(
+            "several learnings were shown; nothing was written",
+            f"name the one to be superseded: {cli_text.shorts(one.shown)}",
+        )
     problem, solution = texts(call.given.problem or "", call.given.solution)
     old = reader.show(learning)
     title = None if problem else old["title"]

@@ -390,7 +390,7 @@ class Ledger:
         Args:
             learning: the one of `shown` that is meant; None means all that was shown.
             keywords: what the prompt was about, for making a case of it: never the prompt itself.
-            instead: supersede `learning` by this draft in the same append; both are one batch, which one undo takes back.
+            instead: supersede `learning` by this draft in the same append; one undo of that batch takes both back.
 
         Raises:
             BadArgument: an unknown verdict, or nothing that `instead` could replace. NotAllowed: only a person judges.

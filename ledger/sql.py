@@ -86,6 +86,9 @@ WHERE seq > :after AND (:projects IS NULL OR project IN (SELECT value FROM json_
 VECTORS = """SELECT v.seq, v.problem, v.whole FROM json_each(:seqs) AS want CROSS JOIN vector AS v ON v.seq = want.value
 ORDER BY v.seq"""
 
+CORRECTIONS = "SELECT stream FROM event WHERE batch = :seq AND kind = 'learning.superseded' ORDER BY seq"
+"""What the verdict of event `:seq` put in the place of what was wrong, in the same batch."""
+
 SHOWN_OF = "SELECT json_extract(CAST(body AS TEXT), '$.shown') FROM payload WHERE seq = :seq"
 """What an exposure had shown, as the verdict of event `:seq` keeps it."""
 

@@ -1,6 +1,8 @@
 """`recall why exposures wrong alias`: the keys of the contract, and what a person sees."""
 
+import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 from command import Inside, Shell, keys, refused
@@ -167,3 +169,72 @@ def test_judged_exposures_become_a_set_that_can_be_measured(inside: Inside, tmp_
 
     assert (done["cases"], done["rows"]) == (1, 32)
     assert (figures["recall@5"], figures["leaks"], figures["rows"]) == (1.0, 0, 32)
+
+
+def labelled(inside: Inside, folder: Path) -> list[dict[str, Any]]:
+    """Write what was judged as a set, see that it can be measured, and return its cases."""
+    inside.document("eval", "label", str(folder))
+    inside.document("eval", str(folder))
+    return [json.loads(line) for line in (folder / "queries.jsonl").read_text("utf-8").splitlines()]
+
+
+def test_a_correction_becomes_what_a_case_wants(inside: Inside, tmp_path: Path) -> None:
+    """What was wrong is superseded, and what took its place has to be found, also once that was replaced."""
+    inside.document("recall", PROMPT, "--project", "demo", "--session", "s1")
+    new = inside.document("wrong", "--solution", "use port 7001")["superseded_by"]
+    texts = ("--problem", "the gateway", "--solution", "use port 7002", "--reason", "again")
+
+    (first,) = labelled(inside, tmp_path / "first")
+    newest = inside.document("supersede", new, *texts)["id"]
+    (second,) = labelled(inside, tmp_path / "second")
+
+    assert (first["relevant"], first["wrong"]) == ([new], [])
+    assert (second["relevant"], second["wrong"]) == ([newest], [])
+
+
+def test_what_was_missing_is_no_case_in_which_silence_is_right(inside: Inside, tmp_path: Path) -> None:
+    """`wrong` where nothing was shown makes no case; `--silent` and `--right` there do."""
+    said = []
+    for words in ((), ("--silent",), ("--right",)):
+        one = inside.document("recall", "how do we rotate the zorblatt certificate?", "--project", "demo")["exposure"]
+        inside.document("wrong", one, *words)
+        said.append(one)
+
+    cases = labelled(inside, tmp_path / "set")
+
+    assert [(case["id"], case["relevant"]) for case in cases] == [(said[1], []), (said[2], [])]
+
+
+def test_where_everything_judged_tells_nothing_no_set_is_written(inside: Inside, tmp_path: Path) -> None:
+    """An empty set could not be read again."""
+    one = inside.document("recall", "how do we rotate the zorblatt certificate?", "--project", "demo")["exposure"]
+    inside.document("wrong", one)
+
+    refused(inside("eval", "label", str(tmp_path / "set")), 16, "nothing was written")
+
+    assert not (tmp_path / "set").exists()
+
+
+def test_a_prompt_of_no_project_asks_where_its_learning_lies(
+    inside: Inside, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It was shown what any project holds; a case without a project would find nothing of that."""
+    monkeypatch.chdir(tmp_path)
+    inside.document("recall", PROMPT, "--session", "s1")
+    inside.document("wrong", "--right")
+
+    (case,) = labelled(inside, tmp_path / "set")
+
+    assert (case["project"], len(case["relevant"])) == ("demo", 1)
+
+
+def test_a_set_is_not_written_over(inside: Inside, tmp_path: Path) -> None:
+    """The first one stays as it is."""
+    inside.document("recall", PROMPT, "--project", "demo")
+    inside.document("wrong", "--right")
+    labelled(inside, tmp_path / "set")
+    before = (tmp_path / "set" / "queries.jsonl").read_bytes()
+
+    refused(inside("eval", "label", str(tmp_path / "set")), 30, "learnings.jsonl is there already; nothing was written")
+
+    assert (tmp_path / "set" / "queries.jsonl").read_bytes() == before
