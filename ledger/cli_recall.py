@@ -13,12 +13,15 @@ from ledger.cli_write import REASON, written
 from ledger.errors import BadArgument, NotFound
 from ledger.exposure import PREFIX, Exposure
 from ledger.exposures import Exposures
-from ledger.model import Draft, plain
+from ledger.model import EVERYWHERE, Draft, plain
 from ledger.reader import Reader
 from ledger.recall import Recall
 
 PROJECT = Arg("--project", "the project the prompt is typed in (default: that of this folder)")
 PREVIOUS = Arg("--previous", "the turn before, which may sharpen what a short prompt is about")
+
+UNASKED = ("trivial", "machine", "secret", "nothing-informative", "off")
+"""Silences for which nothing was looked for anywhere."""
 
 
 @command(
@@ -41,13 +44,26 @@ def recall(call: Call) -> Result:
             found = desk.recall(prompt, given.session, project, given.previous, transcript=given.transcript)
         finally:
             desk.close()
-    return _recalled(call, plain(found))
+        where = looked_in(reader, project, found.reasons["silence"])
+    return _recalled(call, plain(found), where)
 
 
-def _recalled(call: Call, document: dict[str, Any]) -> Result:
+def _recalled(call: Call, document: dict[str, Any], where: str = "") -> Result:
     if not document["text"]:
-        call.remark(f"nothing is shown ({document['reasons']['silence'] or 'budget'})")
+        call.remark(f"nothing is shown ({document['reasons']['silence'] or 'budget'}){where}")
     return Result(document, document["text"].splitlines)
+
+
+def looked_in(reader: Reader, project: str | None, silence: str | None) -> str:
+    """Return where something was looked for, as the end of a sentence; '' where nothing was."""
+    if silence in UNASKED:
+        return ""
+    if project is None:
+        return "; looked in every project"
+    names = [name for name in reader.projects(project) if name != EVERYWHERE]
+    word = "project" if len(names) == 1 else "the projects"
+    where = f"{word} {', '.join(names)} and " if names else ""
+    return f"; looked in {where}what holds everywhere (--project names another)"
 
 
 @command(

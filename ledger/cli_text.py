@@ -20,7 +20,7 @@ ERASED = "(erased)"
 
 
 def short(learning: str) -> str:
-    """Return an id as it is shown; the ellipsis is accepted when it is typed again. Names of other streams are whole."""
+    """Return an id as it is shown; the ellipsis is accepted when it is typed again. Other names stay whole."""
     return learning if len(learning) <= ID_SHOWN or ":" in learning else learning[:ID_SHOWN] + "…"
 
 

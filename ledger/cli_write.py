@@ -12,7 +12,7 @@ from ledger import cli_text, door
 from ledger.cli_call import DRY_RUN, EVENT_ID, Arg, Call, Result, command, number, texts
 from ledger.cli_read import LEARNING, project_of, whole_id
 from ledger.errors import BadArgument, EmptyText
-from ledger.model import CATEGORIES, EVERYWHERE, PROJECT_CHARS, Draft, plain
+from ledger.model import ALIAS_CHARS, CATEGORIES, EVERYWHERE, PROJECT_CHARS, Draft, plain
 
 if TYPE_CHECKING:
     from ledger.ledger import Ledger
@@ -180,7 +180,8 @@ def release(call: Call) -> Result:
 def alias(call: Call) -> Result:
     """Let a learning be found by these words too, in the place of those it had before."""
     words = call.given.words
-    told = f"aliased as {', '.join(words)}:" if words else "took the aliases from"
+    kept = [door.text("alias", " ".join(word.split()), ALIAS_CHARS)[0] for word in words]  # as they are stored
+    told = f"aliased as {', '.join(dict.fromkeys(kept))}:" if words else "took the aliases from"
     return _change(call, told, lambda ledger: ledger.alias, words)
 
 

@@ -368,8 +368,11 @@ class Ledger:
             self._needs_person(f"learnings alias {name} …")
         if len(words) > ALIASES_MAX:
             raise TooLong("aliases", len(words), ALIASES_MAX)
-        clean = [door.text("alias", " ".join(word.split()), ALIAS_CHARS)[0] for word in words]
-        return self._change(name, "aliases.derived", {}, {"words": list(dict.fromkeys(clean))}, event_id, dry_run)
+        passed = [door.text("alias", " ".join(word.split()), ALIAS_CHARS) for word in words]
+        clean = list(dict.fromkeys(word for word, _ in passed))
+        done = self._change(name, "aliases.derived", {}, {"words": clean}, event_id, dry_run)
+        masked = sorted({kind for _, kinds in passed for kind in kinds})
+        return done._replace(remarks=[*done.remarks, f"masked in the words: {', '.join(masked)}"]) if masked else done
 
     def judge(
         self,

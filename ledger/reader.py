@@ -17,6 +17,7 @@ from ledger.errors import (
     BadArgument,
     Damaged,
     FileFault,
+    GuardFailed,
     LedgerError,
     Locked,
     NewerSchema,
@@ -299,7 +300,10 @@ class Reader:
         from ledger import choose, prompt
 
         asked = prompt.read(text, scope.category)
-        order = choose.ranked(self, asked, scope, previous)
+        try:
+            order = choose.ranked(self, asked, scope, previous)
+        except GuardFailed:
+            return Weighed([], [], {}, worded=False)  # without the gate's numbers words go alone; `stats` says so
         best: list[Match] = []
         copies: list[Match] = []
         for one in order.ranked:

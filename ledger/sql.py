@@ -71,6 +71,9 @@ PIECE_NAMES = "SELECT token FROM token"
 PIECES_AMONG = "SELECT token FROM token WHERE token IN (SELECT value FROM json_each(:names))"
 LONGEST_PIECE = """SELECT token FROM token WHERE token IN (SELECT value FROM json_each(:names))
 ORDER BY length(token) DESC, token LIMIT 1"""
+ODD_PIECES = """SELECT count(*) FROM token
+WHERE typeof(token) <> 'text' OR typeof(vec) <> 'blob' OR length(vec) <> :dims
+   OR typeof(weight) <> 'integer' OR weight NOT BETWEEN 1 AND :heaviest"""
 """Of the token table, which is a file of its own."""
 
 VECTOR_VERSION = "SELECT version FROM vector_version"

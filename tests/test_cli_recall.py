@@ -159,6 +159,20 @@ def test_an_alias_finds_what_its_words_do_not(inside: Inside) -> None:
     assert after[0]["via"] == [learning]
 
 
+def test_a_secret_among_the_words_of_an_alias_is_masked_and_not_said_back(inside: Inside) -> None:
+    """What is printed is what was stored, and a remark says why."""
+    learning = inside.record("the gateway drops packets", "restart it")["id"]
+    secret = "gh" + "p_" + "A1b2C3d4E5" * 4
+
+    told = inside("alias", learning, f"log in  {secret}", "gateway")
+    named = inside.document("alias", learning, secret)
+
+    assert told.out.startswith("aliased as log in [REDACTED:")
+    assert "masked in the words: " in told.err
+    assert "masked in the words: " in named["remarks"][0]
+    assert secret not in told.out + told.err + json.dumps(named)
+
+
 def test_judged_exposures_become_a_set_that_can_be_measured(inside: Inside, tmp_path: Path) -> None:
     """What was right is relevant, what was wrong is wrong, and chains come along."""
     inside.document("recall", PROMPT, "--project", "demo", "--session", "s1")
