@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from ledger import evidence, gate, hits, meaning, prompt, query, rank, space, sql
 from ledger.answer import Hit
 from ledger.evidence import Evidence
+from ledger.model import EVERYWHERE
 from ledger.prompt import Clause, Prompt
 from ledger.search import Match, Scope
 
@@ -106,13 +107,16 @@ def choose(
     limit: int = LIMIT_MAX,
     category: str | None = None,
 ) -> Choice:
-    """Return what a prompt is shown; `seen` are the ids that this session was shown already."""
+    """Return what a prompt is shown; `seen` are the ids that this session was shown already.
+
+    Without a project only what holds everywhere is shown: nobody asked for the learnings of others.
+    """
     asked = prompt.read(text, category)
     words = list(dict.fromkeys(term for clause in asked.clauses for term in clause.terms))
     if asked.silence is not None:
         return Choice([], [], {}, asked.silence, versions(reader), words)
-    projects = json.dumps(reader.projects(project)) if project is not None else None
-    scope = Scope(projects=projects, category=category, trust=TRUST_MIN)
+    places = reader.projects(project) if project is not None else [EVERYWHERE]
+    scope = Scope(projects=json.dumps(places), category=category, trust=TRUST_MIN)
     with reader.snapshot():
         order = ranked(reader, asked, scope, previous)
         reasons = _reasons(reader, order, seen, limit)
@@ -237,7 +241,7 @@ class _Likeness:
         first, second = self.rows[one.seq], self.rows[other.seq]
         if first[6] != second[6]:
             return False
-        if self._subject(one.seq) == self._subject(other.seq):
+        if self._subject(one.seq) == self._subject(other.seq) != "":
             return True
         cosines = self._cosines(one.seq, other.seq)
         if cosines is not None and max(cosines) < 0.55:

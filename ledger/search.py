@@ -279,7 +279,7 @@ def final_order(found: Sequence[Match], rows: Mapping[int, tuple[Any, ...]], ter
             title, problem, solution = rows[match.seq][2:5]
             other = query.spelled_otherwise(terms, f"{title} {problem} {solution}")
             score = rank.weighed(match.score, rows[match.seq][9], other)
-            subject = query.subject(title)
+            subject = query.subject(title) or match.id
             best[subject] = max(best.get(subject, score), score)
             scored.append((match, subject))
     shared = [match._replace(score=best[subject]) for match, subject in scored]

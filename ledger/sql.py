@@ -61,7 +61,7 @@ JUDGEMENTS = """SELECT exposure, learning_id, verdict, project, keywords, event_
 WHERE to_seq IS NULL ORDER BY event_seq, learning_id"""
 """The verdicts that hold, in the order they were given."""
 
-WORD_ROWS = "SELECT rowid FROM learning_fts WHERE learning_fts MATCH :match LIMIT :many"
+WORD_ROWS = "SELECT rowid FROM learning_fts WHERE learning_fts MATCH :match ORDER BY rowid DESC LIMIT :many"
 
 # -- meaning -----------------------------------------------------------------------------------------------------------
 
@@ -76,6 +76,11 @@ ORDER BY length(token) DESC, token LIMIT 1"""
 VECTOR_VERSION = "SELECT version FROM vector_version"
 SCOPE_SEQS = """SELECT seq FROM learning
 WHERE seq > :after AND (:projects IS NULL OR project IN (SELECT value FROM json_each(:projects))) ORDER BY seq"""
+STATES_OF = """SELECT l.seq, s.state FROM json_each(:seqs) AS want CROSS JOIN learning AS l ON l.seq = want.value
+JOIN learning_state AS s ON s.learning_id = l.id AND s.to_seq IS NULL
+WHERE s.state IN ('current', 'superseded') AND l.erased_by IS NULL"""
+"""The states of those that are served or lead to one that is."""
+
 SIGNS = """SELECT seq, sign FROM vector
 WHERE project IN (SELECT value FROM json_each(:projects)) ORDER BY project, sign, seq"""
 """Signs of the learnings of a scope, from an index alone."""
