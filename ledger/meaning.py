@@ -73,6 +73,7 @@ _BIT = bytes(49 if value >= 128 else 48 for value in range(256))
 _CJK = "\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af"
 _SOURCES = {
     "word": rf"[{_CJK}]|[^\W{_CJK}]+(?:[.+#/:-]+[^\W{_CJK}]+)*(?:\+\+|#)?",
+    "ascii": r"\w+(?:[.+#/:-]+\w+)*(?:\+\+|#)?",
     "chunk": r"[\W_]+",
     "part": r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[0-9]+|[^\W\d_a-zA-Z]+",
 }
@@ -281,11 +282,12 @@ def use(table: TokenTable | None) -> None:
 
 def words_of(text: str) -> list[str]:
     """Return the first words of a text, without accents; a Chinese, Japanese or Korean character is a word."""
-    if not text.isascii():
-        import unicodedata
+    if text.isascii():  # compiling the other pattern takes 4 ms
+        return _pattern("ascii").findall(text)[:WORDS_MAX]
+    import unicodedata
 
-        plain = "".join(char for char in unicodedata.normalize("NFKD", text) if not unicodedata.combining(char))
-        text = unicodedata.normalize("NFC", plain)
+    plain = "".join(char for char in unicodedata.normalize("NFKD", text) if not unicodedata.combining(char))
+    text = unicodedata.normalize("NFC", plain)
     return _pattern("word").findall(text)[:WORDS_MAX]
 
 
