@@ -67,7 +67,7 @@ class Choice(NamedTuple):
     """What to show, best first; what was held back; the numbers behind both, by id.
 
     `silence` says why nothing is shown, None when something is: `trivial`, `machine`,
-    `nothing-informative`, `nothing-found`, `gate`, or the reason of what passed the gate and was held.
+    `nothing-found`, `gate`, or `shown-before`.
     """
 
     shown: list[Hit]
@@ -91,7 +91,7 @@ class Ranked(NamedTuple):
 
 
 class Order(NamedTuple):
-    """What a text may mean, likeliest first, what stands behind another last; and the rows of the likeliest."""
+    """What a text may mean, likeliest first, copies last; the rows of all; whether words alone told it."""
 
     ranked: list[Ranked]
     rows: dict[int, hits.Learning]

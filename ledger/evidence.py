@@ -2,9 +2,11 @@
 
 Two legs, words and meaning, look in one scope: the learnings of a project and
 those that hold everywhere. A text that was replaced is looked at too, and what
-speaks for it speaks for the live heads of its chain. Everything is a share or
-is normalised by the size of the scope, because a sum grows with the length of
-a prompt and with the ledger, and says nothing by itself.
+speaks for it speaks for the live heads of its chain. A sum grows with the length
+of a prompt and with the ledger and says little by itself: most numbers are
+shares, or are normalised by the size of the scope; three are logarithms of a
+clause's weight. Only what is or was served counts: a quarantined text makes no
+word common.
 Lean path: stdlib only.
 """
 
@@ -53,7 +55,7 @@ WEIGHED_MAX = 30
 """Learnings whose vectors and texts are looked at."""
 
 WORDED = 12
-"""Of these, those that share most words: where all texts are of one kind, as in a conversation, nearness tells little."""
+"""Of these, those that share most words: where all texts are of one kind, as in a talk, nearness tells little."""
 
 ROUGH_MAX = 300
 """Learnings that share words with a prompt and are measured clause by clause, those that share the most weight."""

@@ -230,7 +230,7 @@ class _Gathering:
 
     def matches(self) -> list[Match]:
         """Return everything collected, best first."""
-        totals = rank.blend([({seq: sum(self._scores[seq].values()) for seq in self.seqs}, 1.0)])
+        totals = {seq: sum(self._scores[seq].values()) for seq in self.seqs}
         return [
             Match(seq, self.seqs[seq], totals[seq], self._scores[seq], tuple(self._via.get(seq, ())))
             for seq in rank.ordered(totals)

@@ -6,7 +6,7 @@ import pytest
 
 from ledger import choose, gate, meaning
 from ledger.ledger import Ledger
-from ledger.model import Draft, agent, importer, schema_path
+from ledger.model import Draft, Source, agent, importer, schema_path
 
 PROJECT = "demo"
 
@@ -225,6 +225,24 @@ def test_of_equals_the_newest_are_weighed(told: Ledger, monkeypatch: pytest.Monk
     """More learnings share the words than can be weighed."""
     monkeypatch.setattr(meaning, "_shared", [None])
     for number in range(400):
-        last = told.record(Draft("The kiln trips its breaker", f"reset it {number}", project="*", title=f"kiln {number}"))
+        text = Draft("The kiln trips its breaker", f"reset it {number}", project="*", title=f"kiln {number}")
+        last = told.record(text)
 
     assert told.reader.query("kiln trips breaker", project=PROJECT).hits[0].id == last.id
+
+
+def test_a_prompt_is_shown_at_most_two_learnings_of_one_file(told: Ledger) -> None:
+    """However many of its sections fit."""
+    prompt = "Ink smears on glossy sheets. The paper feed slips at the left edge. The nozzle clogs overnight."
+    for problem, solution in (
+        ("Ink smears on glossy sheets", "dry each for a minute under the lamp"),
+        ("Paper feed slips at the left edge", "clean the rubber rollers with alcohol"),
+        ("Nozzle clogs overnight", "park the head over the sponge"),
+    ):
+        source = Source("note", f"plotter.md#{problem}", "plotter.md")
+        told.record(draft(problem, solution)._replace(source=source))
+
+    chosen = choose.choose(told.reader, prompt, PROJECT)
+
+    assert len(chosen.shown) == 2
+    assert [one.reason for one in chosen.held][:1] == ["source-cap"]
