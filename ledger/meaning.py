@@ -14,7 +14,6 @@ import re
 import sqlite3
 from array import array
 from collections.abc import Collection, Iterator
-from itertools import islice
 from math import dist, sqrt
 from typing import Any, NamedTuple
 
@@ -182,7 +181,7 @@ class TokenTable:
 
     def _sum(self, word: str) -> int:
         """Return the sum of the first pieces of one word."""
-        return sum(islice(self._pieces_of(word), PIECES_MAX))
+        return sum(lanes for _, lanes in zip(range(PIECES_MAX), self._pieces_of(word), strict=False))
 
     def _pieces_of(self, word: str) -> Iterator[int]:
         """Yield the lanes of a word: its own if it has a row, else those of its parts, else those of their pieces."""

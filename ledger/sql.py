@@ -12,6 +12,9 @@ APPLICATION_ID = 0x4C524E31
 SCHEMA_VERSION = 1
 """`PRAGMA user_version` that this program reads; the same as in `tables.py`."""
 
+PROJECTION_VERSION = 2
+"""Changes whenever the projections of an unchanged log would differ; the next write rebuilds them."""
+
 NOW = 2**63 - 1
 """A seq after every other: as-of the end of the log."""
 
