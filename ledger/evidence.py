@@ -43,7 +43,7 @@ signs in 14 of 20 cases, the 200 in 16, the 500 in 18."""
 RESCORED_SCOPE = 4_000
 """Learnings of the largest scope that is looked at so widely: as many as have their vectors kept at hand."""
 
-SCANNED_MAX = 60_000
+SCANNED_MAX = 30_000
 """Comparisons of signs that one prompt may cost, 0.2 µs each; large scopes are scanned for fewer clauses."""
 
 NEAR_WORTH = 1.75

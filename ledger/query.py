@@ -207,6 +207,8 @@ def is_filler(term: str) -> bool:
 
 def folded(word: str) -> str:
     """Return `word` without accents, as the index's tokenizer folds it."""
+    if word.isascii():
+        return word
     import unicodedata
 
     plain = unicodedata.normalize("NFD", word)
@@ -218,9 +220,13 @@ def spelled_otherwise(terms: Sequence[str], text: str) -> float:
     if not terms or (text.isascii() and all(term.isascii() for term in terms)):
         return 0.0
     words = set(pattern("word").findall(_composed(text).lower()))
-    plain = {folded(word) for word in words}
-    other = [term for term in terms if " " not in term and term not in words and folded(term) in plain]
-    return len(other) / len(terms)
+    others = [term for term in terms if " " not in term and term not in words]
+    if text.isascii():
+        others = [term for term in others if not term.isascii()]
+    if not others:
+        return 0.0
+    plain = words if text.isascii() else set(map(folded, words))
+    return sum(folded(term) in plain for term in others) / len(terms)
 
 
 def subject(title: str | None) -> str:
