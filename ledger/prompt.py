@@ -13,7 +13,7 @@ import re
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from ledger import query
+from ledger import author, query
 
 PROMPT_CHARS = 12_000
 """Characters of a prompt that are read; what is longer was pasted."""
@@ -34,18 +34,6 @@ _W = r"(?<![^\W_])"
 _E = r"(?![^\W_])"
 
 _SOURCES = {
-    "machine": (
-        r"\A\s*(?:<[a-z][\w-]*>|\[(?:bot|ci|automated)\]|[{\[]\s*\"[\w-]+\"\s*:)"
-        r"|\A(?:[A-Z][\w-]{1,20}: [^\n]*\n){3,}"
-        r"|\b(?:this (?:is an|message|mail|notification|reminder)\b[^.\n]{0,40}\b(?:automat\w+|generated)"
-        r"|automatically (?:generated|created|sent)|do not (?:answer|reply)|created by a machine"
-        r"|no action is (?:needed|required)|nobody reads answers)\b"
-        r"|automatisch (?:erzeugt|erstellt|generiert|versandt)|nicht auf diese (?:mail|nachricht) antworten"
-        r"|généré automatiquement|ne pas répondre|generado automáticamente|no respond[ae]|gerad[oa] automaticamente"
-        r"|не отвечайте на это|автоматическ\w+ (?:сообщение|уведомление)|自动(?:发送|生成)"
-        r"|请勿回复|自動(?:送信|生成)|返信しないで"
-        r"|자동(?:으로)? (?:발송|생성)|회신하지 마"
-    ),
     "fence": r"```.*?(?:```|\Z)|~~~.*?(?:~~~|\Z)",
     "diff": r"(?m)^(?:diff --git |@@ .*@@)",
     "changed": r"(?m)^[-+ ].*$",
@@ -122,20 +110,58 @@ _SOURCES = {
         rf"\A\W*(?:ok(?:ay)?[ ,]+)?(?:leave (?:that|it)|other topic|unrelated|different (?:thing|topic"
         rf"|question)|new topic|before that|never ?mind|park (?:this|that)"
         rf"|put (?:that|it) on ice|forget (?:that|it|the)|by the way|anderes thema|autre (?:sujet|chose)"
-        rf"|otra cosa|outra coisa|другое|другая тема|换个话题|別件|다른){_E}"
+        rf"|otra cosa|outra coisa|другое|другая тема|换个话题|別件|다른){_E}|先放一放|放一边|先不管|さておき|置いといて"
     ),
     "refers": (
         rf"{_W}(?:it|its|there|them|they|that|this|one|he|she|those|these|myself|so|then|also|too"
-        rf"|es|dort|damit|dafür|das|le|la|les|y|en|ça|eso|allí|lo|isso|lá|ele|это|его|туда|там){_E}|那|它|それ|そこ|그거|그걸|거기"
+        rf"|es|dort|damit|dafür|das|le|la|les|y|en|ça|eso|allí|lo|isso|lá|ele|это|его|туда|там){_E}"
+        r"|[那它这]|それ|そこ|これ|その|この|あれ|그거|그걸|거기|이거|이걸|이게|그게"
+        rf"|\A\W*(?:(?:and|so|ok|und|et|y|e|а|и){_E}\W*)?(?:how(?: to)?|why|wie|warum|wieso|comment|pourquoi|cómo|por qué"
+        rf"|como|por que|как|почему){_E}(?:\W+[^\W\d_]+)?\W*\Z"
+        rf"|{_W}(?:c[oó]mo|como) [^\W\d_]+[aei]r-?l[oae]s?{_E}"
+        r"|\A\W*(?:那么?|所以|具体|应?该|要|でも|では|じゃあ|그럼|그러면)*\W*(?:怎么|如何|为什么|为啥|咋|どう|なぜ|なんで|어떻게|왜)\s?\w{0,9}\W*\Z"
+    ),
+    "edits": (
+        rf"{_W}(?:renam\w+|reword\w*|rephras\w+|translat\w+|reformat\w*|proofread|shorten|docstrings?|typos?"
+        rf"|umbenenn\w*|übersetz\w*|renomm\w+|tradui\w+|renombr\w+|traduc\w+|renome\w+|tradu[zç]\w*|переимен\w+|перевед\w+"
+        rf"){_E}|改名|重命名|翻译|リネーム|翻訳|번역"
     ),
     "agrees": (
-        r"\A\W*(?:(?:yes|yep|yeah|yup|sure|ok(?:ay)?|fine|great|perfect|thanks?|thank you|good|nice|cool"
-        r"|right|correct|exactly|no|nope|nah|hm+|go(?: ahead)?|continue"
-        r"|proceed|done|stop|wait|again|next|looks good|lgtm|same (?:thing|for|here|again)|ditto|likewise"
-        r"|ja|jo|genau|nein|gut|danke|weiter|nei|nej|takk|tack|oui|non|merci|d'accord|parfait|sí|si|vale"
-        r"|gracias|perfecto|sim|não|obrigad[oa]"
-        r"|pode|да|нет|хорошо|спасибо|давай|ладно)(?![^\W_])|好|对|行|是的|可以|不|谢谢|はい|いいえ|うん|了解|ありがとう|お願い|네|예|아니|좋아|응|감사|그래)"
+        r"\A\W*(?:(?:yes|yep|yeah|yup|sure|ok(?:ay)?|fine|great|perfect|thanks?|thx|thank you|good|nice|cool"
+        r"|right|correct|exactly|no|nope|nah|hm+|a+h+|ha|go(?: ahead)?|continue|interesting"
+        r"|proceed|done|stop|wait|again|next|(?:looks|sounds) (?:good|right)|lgtm|same (?:thing|for|here|again)|ditto|likewise"
+        r"|ja|jo|genau|nein|gut|danke|weiter|passt|nei|nej|takk|tack|oui|non|merci|d'accord|parfait|sí|si|vale"
+        r"|gracias|perfecto|de acuerdo|dale|sim|não|obrigad[oa]"
+        r"|pode|да|нет|хорошо|спасибо|давай|ладно"
+        r"|(?:好|对|行|可以|谢谢|是)[的了吧啊呀呢你您啦]?|不[是用要]?|没问题|はい|いいえ|うん|了解(?:です|しました)?|なるほど|ありがとう(?:ございます)?"
+        r"|お願い(?:します)?|네+|예|아니[요오]?|좋(?:아요?|습니다|네요)|응|감사(?:합니다|해요)?|고맙습니다|고마워요?|그래요?)(?![^\W_])\s*)+"
+        r"(?P<stop>[^\w\s'\"`/({\[<+]|\Z)?"
     ),
+    "news": (
+        rf"{_W}(?:(?:everything|all|it|they)(?:['’]s| is| are| looks?)?(?: now| all)? (?:green|fine|good|well|ok(?:ay)?|pass(?:ing|ed|es)?"
+        rf"|done|clean)|went (?:fine|well|through|smoothly|ok(?:ay)?|great|in)|(?:is|are) (?:now |all |back )*(?:up(?! to)|green"
+        rf"|done|merged|live|online|deployed|fixed|solved|sorted)|(?:works?|runs?|working|running) (?:now|again|fine|well|great"
+        rf"|perfectly)|(?:tests?|checks?|suite|build|pipeline|ci) (?:all |now )?(?:pass(?:es|ed)?|succeeded)"
+        rf"|(?:no|zero|without|keine?|sin|sans|sem|без) (?:more )?(?:errors?|failures?|warnings?|fehler|errores|erreurs?|erros"
+        rf"|ошибок)|call(?:ing)? it a (?:day|night)|closing (?:it|this|for)|that(?:['’]s| was) (?:it|all)|for today|good ?night"
+        rf"|bye|(?:looks?|reads?|sounds?) (?:good|great|fine|nice|better)"
+        rf"|(?:(?:i|we)(?:['’]ve| have)? (?:just )?|\A\W*)(?:pushed|merged|deployed|committed|released|shipped|finished|fixed|solved"
+        rf"|closed|published|tagged|approved)"
+        rf"|alles (?:ist )?(?:grün|gut|fertig|erledigt|durch)|(?:läuft|geht|funktioniert|klappt) (?:wieder|jetzt|nun|gut)|hat geklappt"
+        rf"|ist (?:jetzt |nun )?(?:durch|fertig|grün|online|gemergt|erledigt)|feierabend|bis morgen"
+        rf"|tout (?:est |se )?(?:vert|bon|passe|marche|ok)|(?:marche|fonctionne) (?:bien|maintenant|de nouveau)"
+        rf"|c['’]est (?:bon|fini|réglé|en ligne|terminé)|s['’]est bien passée?|à demain|bonne (?:soirée|nuit)|sera tout"
+        rf"|todo (?:está )?(?:verde|bien|listo|ok)|ya (?:funciona|está|pasan?)|sali[oó] bien|hasta mañana"
+        rf"|tudo (?:está |ficou )?(?:verde|certo|bem|ok|pronto)|já (?:funciona|está)|deu certo|até amanhã"
+        rf"|вс[её] (?:зел[её]ное|хорошо|работает|готово|прошло|ок)|(?:заработал|прошл|починил|исправил|задеплоил|смержил)[аои]?"
+        rf"|до завтра|на сегодня вс[её]){_E}"
+        r"|(?:好|搞定|通过|上线|合并|完成|修好|解决)了|没问题|明天见"
+        r"|(?:直り|通り|うまくいき|終わり|完了し|でき|助かり|動き|デプロイし|マージし)ました|問題な[しい]|お疲れ"
+        r"|(?:됐|통과했|고쳤|끝났|배포했|머지했|해결됐|해결했)\w*|잘 (?:돼|됩|되)\w*|(?:내일|나중에) (?:봐|뵐|볼)\w*|수고"
+    ),
+    "part": rf"[,.;!:\n，。、！；]|{_W}(?:and|but|however|although|yet|aber|und|mais|et|pero|y|mas|e|но|и){_E}|但是?|可是|하지만|(?:したが|ですが|けど)",
+    "word": r"[^\W_]+",
+    "name": r"\d{3,}|[^\W\d_]+\d|\d+[^\W\d_]{0,3}[_\-./:@#+]+[^\W_]|[a-z][A-Z][a-z]|\w[_/@#+]\w|\w\.[a-z]\w",
 }
 _patterns: dict[str, re.Pattern[str]] = {}
 
@@ -183,24 +209,65 @@ class Prompt(NamedTuple):
 
 def read(text: str, category: str | None = None) -> Prompt:
     """Return what a prompt says."""
-    text = text[:PROMPT_CHARS]
-    if _found("machine", text):
+    typed = author.typed(text)
+    if typed is None:
         return Prompt((), "machine", wants=False, refers=False, leaves=False, turns=False)
+    text = typed[:PROMPT_CHARS]
     clauses = tuple(_clauses(text, category))
     told = [clause for clause in clauses if _informative(clause)]
     wants = any(_found("wants", clause.text.lower()) for clause in clauses)
     silence = None if told or wants else "trivial"
-    if told and _found("agrees", text) and len(clauses) <= 3 and not any(clause.asks for clause in clauses):
-        silence = "trivial" if sum(len(clause.terms) for clause in told) <= 4 else None
+    if told and not wants and (_acknowledges(text, clauses, told) or _reports(text, clauses)):
+        silence = "trivial"
     head = clauses[0] if clauses else None
     return Prompt(
         clauses,
         silence,
         wants,
-        _found("refers", text.lower()),
+        _found("refers", text.lower()) and not _edits(text, clauses),
         _found("leaves", text.lower()),
         head is not None and head.turns,
     )
+
+
+def _acknowledges(text: str, clauses: tuple[Clause, ...], told: list[Clause]) -> bool:
+    """Return whether a prompt says yes, no or thanks, and no more behind it than a few words that name nothing."""
+    if len(clauses) > 3 or sum(len(clause.terms) for clause in told) > 4:
+        return False
+    if any(clause.asks or clause.fails or clause.pasted for clause in clauses):
+        return False
+    found = _pattern("agrees").match(text.lower())
+    if found is None or _names(text):
+        return False
+    if found["stop"] is None:
+        follows = _pattern("word").match(text, found.end())
+        return follows is not None and query.is_filler(follows.group().lower()) and len(told) < 2
+    return True
+
+
+def _reports(text: str, clauses: tuple[Clause, ...]) -> bool:
+    """Return whether all that a prompt says is that something went well or is over."""
+    if any(clause.asks or clause.turns or clause.pasted for clause in clauses):
+        return False
+    return all(_good_news(part) for part in _split("part", text.lower()))
+
+
+def _edits(text: str, clauses: tuple[Clause, ...]) -> bool:
+    """Return whether a prompt wants a name or a text changed: such work carries its own subject."""
+    return not any(clause.asks or clause.fails for clause in clauses) and _found("edits", text.lower())
+
+
+def _good_news(part: str) -> bool:
+    """Return whether a part of a remark says that something went well, or nothing."""
+    rest, found = _pattern("news").subn(" ", part)
+    return not _found("fails", rest) if found else all(term in _CHAT for term in query.build(part).terms)
+
+
+def _names(text: str) -> bool:
+    """Return whether a text holds an identifier, a number of three digits and more, or capitals amid small letters."""
+    if _found("name", text):
+        return True
+    return not text.isupper() and any(len(word) > 2 and word.isupper() and word.isascii() for word in text.split())
 
 
 def _clauses(text: str, category: str | None) -> Iterator[Clause]:
@@ -296,7 +363,8 @@ def _split(mark: str, text: str) -> Iterator[str]:
 
 
 def _informative(clause: Clause) -> bool:
-    return any(term not in _CHAT for term in clause.terms)
+    """Return whether a clause has a word that may name a subject; "2" in "go with 2" names none."""
+    return any(term not in _CHAT and (len(term) > 2 or not term.isdigit()) for term in clause.terms)
 
 
 def _found(name: str, text: str) -> bool:
@@ -306,6 +374,5 @@ def _found(name: str, text: str) -> bool:
 def _pattern(name: str) -> re.Pattern[str]:
     found = _patterns.get(name)
     if found is None:
-        flags = re.DOTALL if name == "fence" else re.IGNORECASE if name == "machine" else re.NOFLAG
-        found = _patterns[name] = re.compile(_SOURCES[name], flags)
+        found = _patterns[name] = re.compile(_SOURCES[name], re.DOTALL if name == "fence" else re.NOFLAG)
     return found

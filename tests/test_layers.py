@@ -30,6 +30,7 @@ LEVELS = {
         "prompt",
         "meaning",
         "gate",
+        "author",
     ),
     2: (
         "place",
