@@ -10,6 +10,9 @@ Lean path: stdlib only, patterns compiled on first use.
 
 import re
 
+TEXT_CHARS = 12_000
+"""Characters of a prompt that are read; what is longer was pasted."""
+
 OPENINGS = (
     "This session is being continued from a previous conversation", "Base directory for this skill: ",
     "# AGENTS.md instructions", "# CLAUDE.md instructions", "# MCP Server Instructions", "Caveat: The messages below",
@@ -21,17 +24,20 @@ OPENINGS = (
 HOOKS = ("feedback:", "success:", "additional context:")
 """What the client says of a hook, after its name: `Stop hook feedback:`."""
 
+MARKS = frozenset("[【:#!<\"'`«“‘(/-0123456789")
+"""A notice names its sender or its object by one of these; most prompts cost no pattern."""
+
 SIGNS = (
     "automat", "automát", "reply", "answer", "respond", "action is", "receiv", "you get this",
     "antworten", "répondre", "автомат", "отвечайте", "自动", "自動", "回复", "返信", "자동",
 )  # fmt: skip
-"""A text without any of these is not signed by a machine: most prompts cost no pattern."""
+"""A text without any of these is not signed by a machine."""
 
 CONTEXT = ("system", "ide", "environment", "user", "recalled")
 """Beginnings of the names of blocks that stand beside a person's words and report nothing."""
 
-_SENTENCE = r"(?:\A|[.!;\n※。！，]|, (?=[^.\n]*\bthis\b))[\s_*]*"
-_ENDS = r"\s*(?:[.!,;\n。！]|\Z)"
+_SENTENCE = r"(?:\A|[.!;\n※。！，]|, (?=[^.\n]{0,40}\bthis\b))[\s_*]{0,8}"
+_ENDS = r"\s{0,8}(?:[.!,;\n。！]|\Z)"
 
 _NAMES = (
     r"(?:(?:local-)?command|bash|task|tool|hook|agent|session|background|teammate|turn|persisted|recalled|system|ide"
@@ -39,21 +45,23 @@ _NAMES = (
 )
 
 _SOURCES = {
-    "block": rf"(?s)<({_NAMES})(?:\s[^<>]*)?>.*?</\1>|\[Request interrupted by user[^\]\n]*\]",
-    "open": rf"\s*<({_NAMES})(?:\s[^<>]*)?>",
+    "block": rf"<({_NAMES})(?:\s[^<>]*)?>|\[Request interrupted by user[^\]\n]*\]",
     "notice": (
-        r"[\s*_#>]*(?:\W\s+)?(?:"
+        r"[\s*_#>]{0,8}(?:\W\s{1,3})?(?:"
         r"[\[【][^\]】\n]{0,30}?(?:\bbot|\bci|[Aa]utomated|otification|\b[Aa]lert|\bRESOLVED|\bFIRING\b[:\d]*|\bcron"
         r"|机器人|自动\w*|自動\w*|通知|자동\w*|알림)[\]】]|[\w.-]+\[bot\]"
         r"|(?:(?:From|To|Cc|Reply-To|Date|Sent|Subject|Von|An|Betreff|Datum): [^\n]+\n){2,}"
         r"|Subject: [^\n]+(?:\n\s*\n|\s*\Z)"
-        r"|(?:[A-Z\[][\w.\]-]*,? ){0,3}(?:[Aa]lerts?|[Mm]onitor|[Bb]ot|[Nn]otification|[Ii]ncident|[Dd]igest|[Rr]eminder"
-        r"|[Ss]cheduler|[Ww]atchdog)(?: [\w-]+){0,2}: "
-        r"|(?:[A-Z][\w.-]+(?: [A-Z][\w.-]+){0,2}: \w+ |(?:Build|Deploy(?:ment)?|Pipeline|Cron(?: ?[Jj]ob)?|Job|Workflow|Run"
-        r"|Checks?|Backup|Release|Preview|Task|Background \w+|Scheduled \w+|Nightly \w+|Pull request|Merge request|Container"
-        r"|Сборка|Sicherung|构建|部署|流水线|任务|ビルド|デプロイ|빌드|배포)\s?(?=[#!<\"'`«“‘(]|[\w./-]*\d|\w+[-/]\w))"
-        r"[^\n.?]{0,60}?(?:\b(?:passed|failed|succeeded|finished|completed|ended|exited|processed|ready|resolved|triggered"
-        r"|opened|closed|merged|deployed|started|queued|timed out|cancell?ed|recovered|exceeded|stopped|published|expired"
+        r"|(?:[A-Z\[][\w.\]-]*,? ){1,3}(?:[Aa]lerts?|[Mm]onitor|[Bb]ot|[Nn]otification|[Ii]ncident|[Dd]igest"
+        r"|[Rr]eminder|[Ss]cheduler|[Ww]atchdog)(?: [\w-]+){0,2}: "
+        r"|(?:[A-Z][\w.-]+(?: [A-Z][\w.-]+){0,2}: \w+ |(?:Build|Deploy(?:ment)?|Pipeline|Cron(?: ?[Jj]ob)?|Job|Workflow"
+        r"|Run|Checks?|Backup|Release|Preview|Task|(?:The b|B)ackground \w+|Scheduled \w+|Nightly \w+|Pull request"
+        r"|Merge request|Container|Сборка|Sicherung|Testlauf|构建|部署|流水线|(?:定时)?任务|ビルド|デプロイ"
+        r"|バックアップ|빌드|배포|백업)"
+        r"\s?(?=[#!<\"'`«“‘(]|[\w./-]*\d|\w+[-/]\w))"
+        r"(?:[^\n.?]|[.?](?=\S)){0,60}?(?:\b(?:passed|failed|succeeded|finished|completed|ended|exited|processed"
+        r"|ready|resolved|triggered|opened|closed|merged|deployed|started|queued|timed out|cancell?ed|recovered"
+        r"|exceeded|stopped|published|applied|expired"
         r"|erfolgreich|fehlgeschlagen|abgeschlossen|réussie?|échoué|terminée?|falló|completad[oa]|concluíd[oa]|falhou"
         r"|завершен\w*|успешно|прошла|упала)\b|成功|失败|失敗|完成|完了|성공|실패|완료))"
     ),
@@ -76,43 +84,60 @@ _SOURCES = {
     ),
     "speaks": (
         r"[?？](?![^\s\"')\]。])"
-        r"|(?<![^\s(\"'])(?:i|i['’]\w+|we|we['’]\w+|me|my|our|pls|ich|wir|mir|mein\w*|unser\w*|je|j['’]\w+|nous|notre|yo"
+        r"|(?<![^\s(\"'])(?:i|i['’]\w+|we|we['’]\w+|me|my|our|pls|ich|wir|mir|mein\w*|unser\w*|je|j['’]\w+|nous|notre"
+        r"|yo"
         r"|nuestr\w+|eu|meu|minha|nosso|я|мы|мне|нам|наш\w*)(?=[\s,.!]|\Z)"
         r"|(?:\A|[.!;:,)>\n–—-]\s*)(?:and |so |please |pls |bitte )*(?:"
-        r"(?:how|why|which|who|can you|could you|is there|do we|should|what(?: is| does| do|'s)?|where(?: is| do)?|wie|was|warum"
-        r"|wieso|comment|pourquoi|cómo|qué|como|как|почему|что)\s"
-        r"|(?:fix|explain|summari[sz]e|translate|investigate|debug|find|look|tell|help|write|make|add|draft|solve|analy[sz]e)"
+        r"(?:how|why|which|who|can you|could you|is there|do we|should|what(?: is| does| do|'s)?|where(?: is| do)?"
+        r"|wie|was|warum|wieso|comment|pourquoi|cómo|qué|como|как|почему|что)\s"
+        r"|(?:fix|explain|summari[sz]e|translate|investigate|debug|find|look|tell|help|write|make|add|draft|solve"
+        r"|analy[sz]e)"
         r" (?:it|this|that|these|them|the|an?|me|us|why|out|into|at|with|for)\b"
         r"|(?:check|see) (?:why|if|whether|what|how)\b"
-        r"|(?:behebe|erklär\w*|schau|mach|hilf|übersetz\w*|corrige|explique|arregla|explica|ayuda|conserta|исправь|объясни"
+        r"|(?:behebe|erklär\w*|schau|mach|hilf|übersetz\w*|corrige|explique|arregla|explica|ayuda|conserta|исправь"
+        r"|объясни"
         r"|почини|посмотри|помоги|переведи)\b)"
-        r"|我|咱|怎么|如何|为什么|帮|看一下|看看|修一下|吗|どう|なぜ|直して|教えて|見て|ですか|ますか|어떻게|왜|고쳐|봐 ?줘|알려|우리|나요|까요"
+        r"|我|咱|怎么|如何|为什么|帮|看一下|看看|修一下|吗"
+        r"|どう|なぜ|直して|教えて|見て|ですか|ますか|어떻게|왜|고쳐|봐 ?줘|알려|우리|나요|까요"
     ),
 }
 _patterns: dict[str, re.Pattern[str]] = {}
 
 
 def typed(text: str) -> str | None:
-    """Return what a person typed: the text without what a client put around it; None when a machine wrote it."""
-    rest = _unwrapped(text) if "<" in text or text.lstrip().startswith("[") else text
-    if rest is None or (rest is not text and not rest.strip()) or _is_client(rest) or _is_document(rest):
+    """Return what a person typed: the text without what a client put around it; None when a machine wrote it.
+
+    Of a text at most `TEXT_CHARS` are looked at and returned.
+    """
+    if _is_document(text):
         return None
-    reports = _is_notice(rest) or (rest is not text and _reports(text))
-    return None if reports and not _speaks(rest) else rest
-
-
-def _unwrapped(text: str) -> str | None:
-    """Return a text without the client's blocks; None when it begins with one that is never closed."""
-    rest, blocks = _pattern("block").subn("\n", text)
-    if _pattern("open").match(rest):
+    text = text[:TEXT_CHARS]
+    rest, reports = _unwrapped(text) if "<" in text or "[Req" in text else (text, False)
+    if (text.strip() and not rest.strip()) or _is_client(rest):
         return None
-    return rest if blocks else text
+    return None if (reports or _is_notice(rest)) and not _speaks(rest) else rest
 
 
-def _reports(text: str) -> bool:
-    """Return whether a text begins with a block that reports; a block of context stands before a person's words."""
-    opened = _pattern("open").match(text)
-    return opened is not None and not opened.group(1).startswith(CONTEXT)
+def _unwrapped(text: str) -> tuple[str, bool]:
+    """Return a text without the client's blocks, and whether it began with one that reports.
+
+    A block of context stands beside a person's words; one whose lines open a text and are never closed is all of it.
+    """
+    kept: list[str] = []
+    end = 0
+    reports = False
+    for block in _pattern("block").finditer(text):
+        if block.start() < end:
+            continue
+        name = block.group(1)
+        closed = text.find(f"</{name}>", block.end()) if name else block.end()
+        is_first = not "".join(kept).strip() and not text[end : block.start()].strip()
+        if closed < 0 and not (is_first and text.startswith("\n", block.end())):
+            continue
+        reports = reports or (is_first and name is not None and not name.startswith(CONTEXT))
+        kept.append(text[end : block.start()])
+        end = len(text) if closed < 0 else closed + len(f"</{name}>" if name else "")
+    return "\n".join([*kept, text[end:]]).strip(), reports
 
 
 def _is_client(text: str) -> bool:
@@ -132,7 +157,10 @@ def _is_document(text: str) -> bool:
 
 def _is_notice(text: str) -> bool:
     """Return whether a text begins as a notice does, or is signed by a machine."""
-    if _pattern("notice").match(text) is not None:
+    text = text.lstrip()
+    head = text[:200]
+    is_small = head[:1].islower() and "[bot]" not in head  # no notice begins with a small letter but a bot's
+    if not is_small and not MARKS.isdisjoint(head) and _pattern("notice").match(text) is not None:
         return True
     low = text.lower()
     return any(sign in low for sign in SIGNS) and _pattern("signed").search(low) is not None

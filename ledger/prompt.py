@@ -13,16 +13,19 @@ import re
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from ledger import author, query
+from ledger import author, query, remark
 
-PROMPT_CHARS = 12_000
-"""Characters of a prompt that are read; what is longer was pasted."""
+PROMPT_CHARS = author.TEXT_CHARS
+"""Characters of a prompt that are read."""
 
 CLAUSES_MAX = 24
 """Clauses that are looked for; the longest answerable prompt of the development set has 21."""
 
 ERRORS_MAX = 4
 """Lines of pasted logs that name an error and are kept."""
+
+GO_AHEAD_CLAUSES = 3
+"""Most clauses of a go-ahead that is known by its first word."""
 
 CLAUSE_CHARS = 400
 SENTENCE_CHARS = 110
@@ -66,7 +69,8 @@ _SOURCES = {
         rf"|{_W}(?:wie|was|welche\w*|wo|wann|wer|warum|darf|muss|soll|kann|comment|quel\w*|où|pourquoi|quand"
         rf"|qui|cómo|qué|cuál"
         rf"|dónde|cuándo|como|qual|onde|quando|porque|как|где|что|какой|какую|почему|когда|кто|можно){_E}"
-        r"|怎么|如何|吗|哪|什么|多少|是否|ですか|ますか|なぜ|どう|どこ|どの|나요|까요|가요|습니까|어떻게|어떤|어디|언제|왜|했지"
+        r"|怎么|如何|吗|哪|什么|多少|是否|ですか|ますか|なぜ|どう|どこ|どの|나요|까요|가요|습니까|어떻게|어떤|어디"
+        r"|언제|왜|했지"
     ),
     "asks_plainly": r"[?\uff1f]\s*$",
     "wants": (
@@ -94,16 +98,18 @@ _SOURCES = {
         r"|翻译|总结|改写|翻訳|要約|直して|번역|요약|주석"
     ),
     "fails": (
-        r"(?i:\b(?:errors?|exceptions?|fatal|panic\w*|denied|refus\w+|timed? ?outs?|cannot|can'?t|could ?n[o']t|fail\w*"
-        r"|undefined|not (?:found|work\w*|allowed|visible)|deadlock\w*|invalid|violat\w+|mismatch\w*|does ?n[o']?t"
-        r"|won'?t|isn'?t|aren'?t|did ?n'?t|broken|breaks?|broke|crash\w*|hangs?|hung|stuck|wrong|weird\w*|missing|dies"
+        r"(?i:\b(?:errors?|exceptions?|fatal|panic\w*|denied|refus\w+|timed? ?outs?|cannot|can'?t|could ?n[o']t"
+        r"|fail(?!over)\w*|undefined|not (?:found|work\w*|allowed|visible)|deadlock\w*|invalid|violat\w+|mismatch\w*"
+        r"|does ?n[o']?t|won'?t|isn'?t|aren'?t|did ?n'?t|broken|breaks?|broke|crash\w*|hangs?|hung|stuck|wrong"
+        r"|weird\w*|missing|dies"
         r"|died|dead|stops?|stopped|slow\w*|red|leak\w*|duplicat\w+|twice|reject\w*|complain\w*|garbled|flak\w+"
         r"|disappear\w*|vanish\w*|lost|loses|too (?:high|low|long|many|late|slow|big)|nothing happens|ignored?|blank"
         r"|empty|off by|corrupt\w*|freez\w+|frozen|killed|unable|bug|fehl\w+|geht nicht|kaputt|falsch|bricht|hängt"
         r"|abgestürzt|erreur"
         r"|échou\w*|marche (?:pas|plus)|cassé\w*|plant\w+|falla\w*|fallo|no funciona|roto|erro|falha\w*"
         r"|não (?:funciona|abre)|quebr\w+|ошибк\w+|не работает|пада\w+|слома\w+|врёт|завис\w*)(?![^\W_]))"
-        r"|报错|错误|失败|不了|没反应|崩溃|卡(?:住|死|在)|出错|乱码|超时|エラー|失敗|落ち|動か|できない|壊れ|おかしい|化け"
+        r"|报错|错误|失败|不了|没反应|崩溃|卡(?:住|死|在)|出错|乱码|超时|エラー|失敗|落ち|動か|できない|壊れ|おかしい"
+        r"|化け"
         r"|오류|에러|실패|안 (?:돼|되|나)|깨[져지]|죽"
     ),
     "leaves": (
@@ -116,68 +122,22 @@ _SOURCES = {
         rf"{_W}(?:it|its|there|them|they|that|this|one|he|she|those|these|myself|so|then|also|too"
         rf"|es|dort|damit|dafür|das|le|la|les|y|en|ça|eso|allí|lo|isso|lá|ele|это|его|туда|там){_E}"
         r"|[那它这]|それ|そこ|これ|その|この|あれ|그거|그걸|거기|이거|이걸|이게|그게"
-        rf"|\A\W*(?:(?:and|so|ok|und|et|y|e|а|и){_E}\W*)?(?:how(?: to)?|why|wie|warum|wieso|comment|pourquoi|cómo|por qué"
-        rf"|como|por que|как|почему){_E}(?:\W+[^\W\d_]+)?\W*\Z"
         rf"|{_W}(?:c[oó]mo|como) [^\W\d_]+[aei]r-?l[oae]s?{_E}"
-        r"|\A\W*(?:那么?|所以|具体|应?该|要|でも|では|じゃあ|그럼|그러면)*\W*(?:怎么|如何|为什么|为啥|咋|どう|なぜ|なんで|어떻게|왜)\s?\w{0,9}\W*\Z"
+    ),
+    "bare": (
+        rf"\A\W{{0,3}}(?:(?:and|so|ok|und|et|y|e|а|и){_E}\W{{0,3}})?(?:how(?: to)?|why|wie|warum|wieso|comment"
+        rf"|pourquoi|cómo|por qué|como|por que|как|почему){_E}(?:\W{{1,3}}[^\W\d_]+)?\W{{0,3}}\Z"
+        r"|\A\W{0,3}(?:那么?|所以|具体|应?该|要|でも|では|じゃあ|그럼|그러면){0,2}\W{0,3}"
+        r"(?:怎么|如何|为什么|为啥|咋|どう|なぜ|なんで|어떻게|왜)\s?\w{0,9}\W{0,3}\Z"
     ),
     "edits": (
         rf"{_W}(?:renam\w+|reword\w*|rephras\w+|translat\w+|reformat\w*|proofread|shorten|docstrings?|typos?"
-        rf"|umbenenn\w*|übersetz\w*|renomm\w+|tradui\w+|renombr\w+|traduc\w+|renome\w+|tradu[zç]\w*|переимен\w+|перевед\w+"
+        rf"|(?:um)?benenn\w*|übersetz\w*|renomm\w+|tradui\w+|renombr\w+|traduc\w+|renome\w+|tradu[zç]\w*|переимен\w+"
+        rf"|перевед\w+"
         rf"){_E}|改名|重命名|翻译|リネーム|翻訳|번역"
     ),
-    "agrees": (
-        r"\A\W*(?:(?:yes|yep|yeah|yup|sure|ok(?:ay)?|fine|great|perfect|thanks?|thx|thank you|good|nice|cool"
-        r"|right|correct|exactly|no|nope|nah|hm+|a+h+|ha|go(?: ahead)?|continue|interesting"
-        r"|proceed|done|stop|wait|again|next|(?:looks|sounds) (?:good|right)|lgtm|same (?:thing|for|here|again)|ditto|likewise"
-        r"|ja|jo|genau|nein|gut|danke|weiter|passt|nei|nej|takk|tack|oui|non|merci|d'accord|parfait|sí|si|vale"
-        r"|gracias|perfecto|de acuerdo|dale|sim|não|obrigad[oa]"
-        r"|pode|да|нет|хорошо|спасибо|давай|ладно"
-        r"|(?:好|对|行|可以|谢谢|是)[的了吧啊呀呢你您啦]?|不[是用要]?|没问题|はい|いいえ|うん|了解(?:です|しました)?|なるほど|ありがとう(?:ございます)?"
-        r"|お願い(?:します)?|네+|예|아니[요오]?|좋(?:아요?|습니다|네요)|응|감사(?:합니다|해요)?|고맙습니다|고마워요?|그래요?)(?![^\W_])\s*)+"
-        r"(?P<stop>[^\w\s'\"`/({\[<+]|\Z)?"
-    ),
-    "news": (
-        rf"{_W}(?:(?:everything|all|it|they)(?:['’]s| is| are| looks?)?(?: now| all)? (?:green|fine|good|well|ok(?:ay)?|pass(?:ing|ed|es)?"
-        rf"|done|clean)|went (?:fine|well|through|smoothly|ok(?:ay)?|great|in)|(?:is|are) (?:now |all |back )*(?:up(?! to)|green"
-        rf"|done|merged|live|online|deployed|fixed|solved|sorted)|(?:works?|runs?|working|running) (?:now|again|fine|well|great"
-        rf"|perfectly)|(?:tests?|checks?|suite|build|pipeline|ci) (?:all |now )?(?:pass(?:es|ed)?|succeeded)"
-        rf"|(?:no|zero|without|keine?|sin|sans|sem|без) (?:more )?(?:errors?|failures?|warnings?|fehler|errores|erreurs?|erros"
-        rf"|ошибок)|call(?:ing)? it a (?:day|night)|closing (?:it|this|for)|that(?:['’]s| was) (?:it|all)|for today|good ?night"
-        rf"|bye|(?:looks?|reads?|sounds?) (?:good|great|fine|nice|better)"
-        rf"|(?:(?:i|we)(?:['’]ve| have)? (?:just )?|\A\W*)(?:pushed|merged|deployed|committed|released|shipped|finished|fixed|solved"
-        rf"|closed|published|tagged|approved)"
-        rf"|alles (?:ist )?(?:grün|gut|fertig|erledigt|durch)|(?:läuft|geht|funktioniert|klappt) (?:wieder|jetzt|nun|gut)|hat geklappt"
-        rf"|ist (?:jetzt |nun )?(?:durch|fertig|grün|online|gemergt|erledigt)|feierabend|bis morgen"
-        rf"|tout (?:est |se )?(?:vert|bon|passe|marche|ok)|(?:marche|fonctionne) (?:bien|maintenant|de nouveau)"
-        rf"|c['’]est (?:bon|fini|réglé|en ligne|terminé)|s['’]est bien passée?|à demain|bonne (?:soirée|nuit)|sera tout"
-        rf"|todo (?:está )?(?:verde|bien|listo|ok)|ya (?:funciona|está|pasan?)|sali[oó] bien|hasta mañana"
-        rf"|tudo (?:está |ficou )?(?:verde|certo|bem|ok|pronto)|já (?:funciona|está)|deu certo|até amanhã"
-        rf"|вс[её] (?:зел[её]ное|хорошо|работает|готово|прошло|ок)|(?:заработал|прошл|починил|исправил|задеплоил|смержил)[аои]?"
-        rf"|до завтра|на сегодня вс[её]){_E}"
-        r"|(?:好|搞定|通过|上线|合并|完成|修好|解决)了|没问题|明天见"
-        r"|(?:直り|通り|うまくいき|終わり|完了し|でき|助かり|動き|デプロイし|マージし)ました|問題な[しい]|お疲れ"
-        r"|(?:됐|통과했|고쳤|끝났|배포했|머지했|해결됐|해결했)\w*|잘 (?:돼|됩|되)\w*|(?:내일|나중에) (?:봐|뵐|볼)\w*|수고"
-    ),
-    "part": rf"[,.;!:\n，。、！；]|{_W}(?:and|but|however|although|yet|aber|und|mais|et|pero|y|mas|e|но|и){_E}|但是?|可是|하지만|(?:したが|ですが|けど)",
-    "word": r"[^\W_]+",
-    "name": r"\d{3,}|[^\W\d_]+\d|\d+[^\W\d_]{0,3}[_\-./:@#+]+[^\W_]|[a-z][A-Z][a-z]|\w[_/@#+]\w|\w\.[a-z]\w",
 }
 _patterns: dict[str, re.Pattern[str]] = {}
-
-_CHAT = frozenset(
-    """
-both commit commits continue diff done edit file files first second third last left one part
-push rest rerun run runs same
-ship step stop undo revert redo wait go merge option perfect agree convinced simpler better sounds reasonable put back
-forget just changed change next proceed meant mean again all six two three four five way before nope
-yep lgtm approve approved
-cool nice correct confirm accepted accept apply applied start begin hold pause cancel skip keep show write ask answer
-weiter genau leerzeile ende zeige mach fertig vent litt nei nej takk seguir muda nome давай так покажи да нет suite vas
-sigue adelante hazlo listo parfait vas-y ergens ja nein danke gut
-""".split()  # noqa: SIM905
-)
-"""Words of go-aheads and remarks: alone they name no subject."""
 
 
 class Clause(NamedTuple):
@@ -212,62 +172,52 @@ def read(text: str, category: str | None = None) -> Prompt:
     typed = author.typed(text)
     if typed is None:
         return Prompt((), "machine", wants=False, refers=False, leaves=False, turns=False)
-    text = typed[:PROMPT_CHARS]
-    clauses = tuple(_clauses(text, category))
+    clauses = tuple(_clauses(typed, category))
     told = [clause for clause in clauses if _informative(clause)]
     wants = any(_found("wants", clause.text.lower()) for clause in clauses)
     silence = None if told or wants else "trivial"
-    if told and not wants and (_acknowledges(text, clauses, told) or _reports(text, clauses)):
+    if told and not wants and _says_no_more(typed, clauses, told):
         silence = "trivial"
+    low = typed.lower()
     head = clauses[0] if clauses else None
     return Prompt(
         clauses,
         silence,
         wants,
-        _found("refers", text.lower()) and not _edits(text, clauses),
-        _found("leaves", text.lower()),
+        _refers(low, clauses),
+        _found("leaves", low),
         head is not None and head.turns,
     )
 
 
-def _acknowledges(text: str, clauses: tuple[Clause, ...], told: list[Clause]) -> bool:
-    """Return whether a prompt says yes, no or thanks, and no more behind it than a few words that name nothing."""
-    if len(clauses) > 3 or sum(len(clause.terms) for clause in told) > 4:
+def is_subject(text: str) -> bool:
+    """Return whether a prompt may be what later ones refer to: a person's, and it names something itself."""
+    asked = read(text)
+    if asked.silence is not None or _found("bare", text[:PROMPT_CHARS].lower()):
         return False
-    if any(clause.asks or clause.fails or clause.pasted for clause in clauses):
+    return remark.names_subject(term for clause in asked.clauses for term in clause.terms)
+
+
+def _says_no_more(text: str, clauses: tuple[Clause, ...], told: list[Clause]) -> bool:
+    """Return whether a prompt only agrees, declines or thanks, or only tells that something went well or is over."""
+    if any(clause.asks or clause.pasted for clause in clauses):
         return False
-    found = _pattern("agrees").match(text.lower())
-    if found is None or _names(text):
-        return False
-    if found["stop"] is None:
-        follows = _pattern("word").match(text, found.end())
-        return follows is not None and query.is_filler(follows.group().lower()) and len(told) < 2
-    return True
-
-
-def _reports(text: str, clauses: tuple[Clause, ...]) -> bool:
-    """Return whether all that a prompt says is that something went well or is over."""
-    if any(clause.asks or clause.turns or clause.pasted for clause in clauses):
-        return False
-    return all(_good_news(part) for part in _split("part", text.lower()))
-
-
-def _edits(text: str, clauses: tuple[Clause, ...]) -> bool:
-    """Return whether a prompt wants a name or a text changed: such work carries its own subject."""
-    return not any(clause.asks or clause.fails for clause in clauses) and _found("edits", text.lower())
-
-
-def _good_news(part: str) -> bool:
-    """Return whether a part of a remark says that something went well, or nothing."""
-    rest, found = _pattern("news").subn(" ", part)
-    return not _found("fails", rest) if found else all(term in _CHAT for term in query.build(part).terms)
-
-
-def _names(text: str) -> bool:
-    """Return whether a text holds an identifier, a number of three digits and more, or capitals amid small letters."""
-    if _found("name", text):
+    terms = [term for clause in told for term in clause.terms]
+    fails = any(clause.fails for clause in clauses)
+    if not fails and len(clauses) <= GO_AHEAD_CLAUSES and remark.acknowledges(text, terms):
         return True
-    return not text.isupper() and any(len(word) > 2 and word.isupper() and word.isascii() for word in text.split())
+    return not any(clause.turns for clause in clauses) and remark.is_good_news(text, _fails)
+
+
+def _refers(low: str, clauses: tuple[Clause, ...]) -> bool:
+    """Return whether a prompt speaks of what was said before: by a pronoun, or by a question without an object.
+
+    Work on a name or a text ("rename it to foo") carries its own subject.
+    """
+    asks = any(clause.asks for clause in clauses)
+    if not (_found("refers", low) or (asks and _found("bare", low))):
+        return False
+    return asks or any(clause.fails for clause in clauses) or not _found("edits", low)
 
 
 def _clauses(text: str, category: str | None) -> Iterator[Clause]:
@@ -291,18 +241,28 @@ def _clauses(text: str, category: str | None) -> Iterator[Clause]:
 
 
 def condensed(text: str) -> tuple[str, list[str]]:
-    """Return a text without what was pasted into it, and the pasted lines that name an error."""
+    """Return a text without what was pasted into it, and the pasted lines that name an error.
+
+    Where the rest names nothing ("what is this?"), every line of a fenced block that names an error counts, else
+    those that hold an identifier: the block is the subject then.
+    """
     errors: list[str] = []
     lines = text.splitlines()
     if len(lines) > 1:
-        fenced = _pattern("fence").findall(text)
+        fenced = "\n".join(_pattern("fence").findall(text)).splitlines()
         text = _pattern("fence").sub("\n", text)
         if _found("diff", text):
             text = _pattern("changed").sub("", text)
         kept = [line for line in text.splitlines() if not _pasted(line)]
-        pasted = [line for line in [*"\n".join(fenced).splitlines(), *text.splitlines()] if _pasted(line)]
+        pasted = [line for line in text.splitlines() if _pasted(line)]
+        is_bare = not any(
+            remark.names_subject(query.build(line).terms) or _found("edits", line.lower()) for line in kept
+        )
+        pasted = [*(line for line in fenced if is_bare or _pasted(line)), *pasted]
         errors = [_bare(line) for line in pasted if _found("error", line) and _pattern("frame").match(line) is None]
-        text = "\n".join(kept) if any(line.strip() for line in kept) else lines[0]
+        if is_bare and not errors:
+            errors = [_bare(line) for line in fenced if remark.names_exactly(line)]
+        text = "\n".join(kept) if any(line.strip() for line in kept) else "" if errors and fenced else lines[0]
     return _pattern("url").sub(_named, text), list(dict.fromkeys(errors))[:ERRORS_MAX]
 
 
@@ -363,8 +323,11 @@ def _split(mark: str, text: str) -> Iterator[str]:
 
 
 def _informative(clause: Clause) -> bool:
-    """Return whether a clause has a word that may name a subject; "2" in "go with 2" names none."""
-    return any(term not in _CHAT and (len(term) > 2 or not term.isdigit()) for term in clause.terms)
+    return any(remark.may_name(term) for term in clause.terms)
+
+
+def _fails(text: str) -> bool:
+    return _found("fails", text)
 
 
 def _found(name: str, text: str) -> bool:

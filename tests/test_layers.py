@@ -31,6 +31,7 @@ LEVELS = {
         "meaning",
         "gate",
         "author",
+        "remark",
     ),
     2: (
         "place",
