@@ -16,8 +16,8 @@ TEXT_CHARS = 12_000
 OPENINGS = (
     "This session is being continued from a previous conversation", "Base directory for this skill: ",
     "# AGENTS.md instructions", "# CLAUDE.md instructions", "# MCP Server Instructions", "Caveat: The messages below",
-    "Please continue the conversation from where we left", "Your task list ", "Your todo list ",
-    "Unknown slash command: ", "Unknown skill: ",
+    "Please continue the conversation from where we left", "Your task list is empty",
+    "Your todo list has changed", "Your todo list is currently empty",
 )  # fmt: skip
 """How the client begins what it writes in a person's place."""
 
@@ -51,7 +51,7 @@ _SOURCES = {
         r"[\[【][^\]】\n]{0,30}?(?:\bbot|\bci|[Aa]utomated|otification|\b[Aa]lert|\bRESOLVED|\bFIRING\b[:\d]*|\bcron"
         r"|机器人|自动\w*|自動\w*|通知|자동\w*|알림)[\]】]|[\w.-]+\[bot\]"
         r"|(?:(?:From|To|Cc|Reply-To|Date|Sent|Subject|Von|An|Betreff|Datum): [^\n]+\n){2,}"
-        r"|Subject: [^\n]+(?:\n\s*\n|\s*\Z)"
+        r"|Unknown (?:slash command|skill): |Subject: [^\n]+(?:\n\s*\n|\s*\Z)"
         r"|(?:[A-Z\[][\w.\]-]*,? ){1,3}(?:[Aa]lerts?|[Mm]onitor|[Bb]ot|[Nn]otification|[Ii]ncident|[Dd]igest"
         r"|[Rr]eminder|[Ss]cheduler|[Ww]atchdog)(?: [\w-]+){0,2}: "
         r"|(?:[A-Z][\w.-]+(?: [A-Z][\w.-]+){0,2}: \w+ |(?:Build|Deploy(?:ment)?|Pipeline|Cron(?: ?[Jj]ob)?|Job|Workflow"
@@ -83,7 +83,7 @@ _SOURCES = {
         r"|[이본] ?(?:메시지|메일|알림)[^.\n]{0,10}자동)"
     ),
     "speaks": (
-        r"[?？](?![^\s\"')\]。])"
+        r"[?？](?![^\s\"')\]。!?*_])"
         r"|(?<![^\s(\"'])(?:i|i['’]\w+|we|we['’]\w+|me|my|our|pls|ich|wir|mir|mein\w*|unser\w*|je|j['’]\w+|nous|notre"
         r"|yo"
         r"|nuestr\w+|eu|meu|minha|nosso|я|мы|мне|нам|наш\w*)(?=[\s,.!]|\Z)"

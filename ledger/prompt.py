@@ -1,10 +1,10 @@
-"""Read a prompt: what wrote it, what is only pasted into it, and the clauses that ask for something.
+"""Read a prompt: what is only pasted into it, and the clauses that ask for something.
 
 People type long text with logs, diffs, mails and code in it. A prompt is cut into
 clauses; pasted lines are left out, the lines of them that name an error stay. A
 clause says by its form whether it asks, points at something on the screen, or
 wants a text turned into another. Form decides, in several languages; how long
-a prompt is never does.
+a prompt is never does. Who wrote it `author` tells, and `remark` what asks nothing.
 Pure functions, total: any text may be a prompt.
 Lean path: stdlib only, patterns compiled on first use.
 """
@@ -133,8 +133,7 @@ _SOURCES = {
     "edits": (
         rf"{_W}(?:renam\w+|reword\w*|rephras\w+|translat\w+|reformat\w*|proofread|shorten|docstrings?|typos?"
         rf"|(?:um)?benenn\w*|übersetz\w*|renomm\w+|tradui\w+|renombr\w+|traduc\w+|renome\w+|tradu[zç]\w*|переимен\w+"
-        rf"|перевед\w+"
-        rf"){_E}|改名|重命名|翻译|リネーム|翻訳|번역"
+        rf"|перевед\w+){_E}|改名|重命名|翻译|リネーム|翻訳|번역"
     ),
 }
 _patterns: dict[str, re.Pattern[str]] = {}

@@ -131,6 +131,8 @@ def test_notices_are_a_machines_though_they_name_subjects(text: str) -> None:
         "[Request interrupted by user]\nuse the pooler on 6543 instead",
         "Build the pgbouncer image without buildkit",
         "Job ads on the site are sorted wrong",
+        "Your task list is sorted wrong, PGX4711 comes first",
+        "Unknown skill: deploy-all\nwhere do we register them?!",
         "<task-list> web component swallows clicks",
         "Notification: permission denied on iOS 17",
         "Alert: the pooler is down",
