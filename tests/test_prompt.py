@@ -57,6 +57,7 @@ def test_what_a_machine_wrote_is_told_by_its_frame(text: str) -> None:
         "<local-command-stdout>Set model to large</local-command-stdout>",
         "<bash-input>psql -p 6543</bash-input><bash-stdout>connection refused</bash-stdout>",
         "<system-reminder>\nThe pooler listens on 6543.\n</system-reminder>",
+        "<task-notification>\n<task-id>b9</task-id>\n<status>completed</status>\n</task-notification>",
         "<task-notification>\n<status>failed</status>\n<summary>pytest exited with code 1",
         "<ide_opened_file>The file /srv/shop/pool.py was opened.</ide_opened_file>",
         # other programs
