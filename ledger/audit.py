@@ -9,7 +9,7 @@ writers wait for the last comparison alone.
 import sqlite3
 from collections.abc import Iterator
 
-from ledger import fold, project, sql_log, tables
+from ledger import project, sql, sql_log, tables
 from ledger.errors import LedgerError
 from ledger.model import Event, Head
 from ledger.results import Problem, Verdict
@@ -60,10 +60,10 @@ def _outdated(connection: sqlite3.Connection) -> Problem | None:
     if connection.execute(sql_log.HAS_PROJECTION).fetchone() is None:
         return None
     row = connection.execute(sql_log.PROJECTION).fetchone()
-    if row is not None and row[0] == fold.PROJECTION_VERSION:
+    if row is not None and row[0] == sql.PROJECTION_VERSION:
         return None
     version = "no version" if row is None else f"version {row[0]}"
-    told = f"the projections are of {version}, this program makes {fold.PROJECTION_VERSION}; run `learnings rebuild`"
+    told = f"the projections are of {version}, this program makes {sql.PROJECTION_VERSION}; run `learnings rebuild`"
     return Problem("projection", None, told)
 
 

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from ledger import evidence, gate, hits, meaning, prompt, query, rank, space, sql
 from ledger.answer import Hit
 from ledger.evidence import Evidence
+from ledger.model import EVERYWHERE
 from ledger.prompt import Clause, Prompt
 from ledger.search import Match, Scope
 
@@ -66,7 +67,7 @@ class Choice(NamedTuple):
     """What to show, best first; what was held back; the numbers behind both, by id.
 
     `silence` says why nothing is shown, None when something is: `trivial`, `machine`,
-    `nothing-informative`, `nothing-found`, `gate`, or the reason of what passed the gate and was held.
+    `nothing-found`, `gate`, or `shown-before`.
     """
 
     shown: list[Hit]
@@ -90,7 +91,7 @@ class Ranked(NamedTuple):
 
 
 class Order(NamedTuple):
-    """What a text may mean, likeliest first, what stands behind another last; and the rows of the likeliest."""
+    """What a text may mean, likeliest first, copies last; the rows of all; whether words alone told it."""
 
     ranked: list[Ranked]
     rows: dict[int, hits.Learning]
@@ -106,13 +107,16 @@ def choose(
     limit: int = LIMIT_MAX,
     category: str | None = None,
 ) -> Choice:
-    """Return what a prompt is shown; `seen` are the ids that this session was shown already."""
+    """Return what a prompt is shown; `seen` are the ids that this session was shown already.
+
+    Without a project only what holds everywhere is shown: nobody asked for the learnings of others.
+    """
     asked = prompt.read(text, category)
     words = list(dict.fromkeys(term for clause in asked.clauses for term in clause.terms))
     if asked.silence is not None:
         return Choice([], [], {}, asked.silence, versions(reader), words)
-    projects = json.dumps(reader.projects(project)) if project is not None else None
-    scope = Scope(projects=projects, category=category, trust=TRUST_MIN)
+    places = reader.projects(project) if project is not None else [EVERYWHERE]
+    scope = Scope(projects=json.dumps(places), category=category, trust=TRUST_MIN)
     with reader.snapshot():
         order = ranked(reader, asked, scope, previous)
         reasons = _reasons(reader, order, seen, limit)
@@ -237,7 +241,7 @@ class _Likeness:
         first, second = self.rows[one.seq], self.rows[other.seq]
         if first[6] != second[6]:
             return False
-        if self._subject(one.seq) == self._subject(other.seq):
+        if self._subject(one.seq) == self._subject(other.seq) != "":
             return True
         cosines = self._cosines(one.seq, other.seq)
         if cosines is not None and max(cosines) < 0.55:

@@ -52,7 +52,7 @@ def conflicts(reader: "Reader", stems: Stems, texts: Texts, project: str) -> lis
     told: list[Conflict] = []
     for match in found:
         stored_title, stored_problem, stored = rows[match.seq][2:5]
-        same = query.subject(stored_title) == query.subject(title)
+        same = query.subject(stored_title) == query.subject(title) != ""
         if same or len(names & query.identifiers(stored_problem)) >= SAME_NAMES:
             differs = _differing(stored, solution)
             if differs:

@@ -2,9 +2,11 @@
 
 Two legs, words and meaning, look in one scope: the learnings of a project and
 those that hold everywhere. A text that was replaced is looked at too, and what
-speaks for it speaks for the live heads of its chain. Everything is a share or
-is normalised by the size of the scope, because a sum grows with the length of
-a prompt and with the ledger, and says nothing by itself.
+speaks for it speaks for the live heads of its chain. A sum grows with the length
+of a prompt and with the ledger and says little by itself: most numbers are
+shares, or are normalised by the size of the scope; three are logarithms of a
+clause's weight. Only what is or was served counts: a quarantined text makes no
+word common.
 Lean path: stdlib only.
 """
 
@@ -41,11 +43,8 @@ signs in 14 of 20 cases, the 200 in 16, the 500 in 18."""
 RESCORED_SCOPE = 4_000
 """Learnings of the largest scope that is looked at so widely: as many as have their vectors kept at hand."""
 
-SCANNED_MAX = 60_000
+SCANNED_MAX = 30_000
 """Comparisons of signs that one prompt may cost, 0.2 µs each; large scopes are scanned for fewer clauses."""
-
-SCOPE_MAX = 20_000
-"""Learnings of the largest scope that is scanned at all: beyond, a question goes by words alone."""
 
 NEAR_WORTH = 1.75
 """What a cosine of 1 is worth beside the weight of shared words, when candidates are picked; 7 standard deviations of
@@ -54,6 +53,9 @@ the signs are worth as much. Half of it loses paraphrases in large projects, twi
 VECTORS_MAX = 11
 WEIGHED_MAX = 30
 """Learnings whose vectors and texts are looked at."""
+
+WORDED = 12
+"""Of these, those that share most words: where all texts are of one kind, as in a talk, nearness tells little."""
 
 ROUGH_MAX = 300
 """Learnings that share words with a prompt and are measured clause by clause, those that share the most weight."""
@@ -94,6 +96,7 @@ class Gathering:
         self.terms = tuple(terms)[:TERMS_MAX]
         self._total = reader.rows(sql.INDEXED_ROWS, {})[0][0]
         self._rows: dict[str, set[int]] = {}
+        self._current: dict[str, int] = {}
         self._stored: dict[str, int] = {}
         self._look_up()
         size = len(self.space.every)
@@ -135,11 +138,18 @@ class Gathering:
             self._stored[term] = len(rows)
             held = aliased.get(term, frozenset()).union(seq for (seq,) in rows)
             self._rows[term] = self.space.every.intersection(held)
+        states = self.space.state_of(self._reader, set().union(*self._rows.values()))
+        for term, found in self._rows.items():
+            found.intersection_update([seq for seq in found if states[seq] is not None])
+            self._current[term] = sum(states[seq] == "current" for seq in found)
 
     def _holders(self, term: str) -> float:
-        """Return how many learnings of the scope hold a term; a guess from its share of all where it was too common."""
+        """Return how many live learnings of the scope hold a term.
+
+        One where only replaced ones do; a guess from its share of all where it was too common.
+        """
         if term in self._rows:
-            return len(self._rows[term])
+            return max(self._current[term], min(1, len(self._rows[term])))
         return float(self._stored.get(term, 0) * len(self.space.every) / max(self._total, 1))
 
     def _elsewhere(self, clause: Clause) -> float:
@@ -159,7 +169,7 @@ class Gathering:
     def _directions(self) -> list[space.Look]:
         """Return the directions of the whole prompt and of its clauses, the most telling clauses first."""
         table = meaning.shared()
-        if table is None or not 0 < len(self.space.seqs) <= SCOPE_MAX:
+        if table is None or not 0 < len(self.space.seqs) <= space.SCANNED_SCOPE:
             return []
         many = min(VECTORS_MAX, max(SCANNED_MAX // len(self.space.seqs), 1))
         telling = sorted(
@@ -207,14 +217,17 @@ class Gathering:
                 self.vectors[seq] = meaning.unpacked(problem), meaning.unpacked(whole)
 
     def _closest(self, look: space.Look, many: int) -> list[int]:
-        """Return about as many seqs as are asked for, those with the fewest different signs."""
+        """Return so many seqs, those with the fewest different signs; of equal ones the newest."""
         counts = Counter(look.distances)
         within = limit = 0
         for limit in sorted(counts):
             within += counts[limit]
             if within >= many:
                 break
-        return [seq for seq, far in zip(self.space.seqs, look.distances, strict=True) if far <= limit]
+        close = [(far, -seq) for seq, far in zip(self.space.seqs, look.distances, strict=True) if far <= limit]
+        seqs = [-seq for _, seq in sorted(close)[:many]]
+        states = self.space.state_of(self._reader, seqs)
+        return [seq for seq in seqs if states[seq] is not None]
 
     # -- candidates ----------
 
@@ -232,7 +245,7 @@ class Gathering:
             held.setdefault(head, {}).update(dict.fromkeys(self._held(seq)))
             stems[head] = stems.get(head, frozenset()) | own_stems[seq]
         numbers = {seq: self._numbers(seq, held[head], own_stems[seq], stems[head]) for seq, head, _, _ in pool}
-        _compare(numbers)
+        _compare(numbers, {seq: head for seq, head, _, _ in pool})
         return [
             Evidence(seq, head, name, via, {**numbers[seq], "replaced": float(via is not None)}, tuple(held[head]))
             for seq, head, name, via in pool
@@ -250,18 +263,20 @@ class Gathering:
             for seq in found:
                 weights[seq] = weights.get(seq, 0.0) + weight
         rough: dict[int, float] = {}
-        for seq, _ in Counter(weights).most_common(ROUGH_MAX):
+        for seq in sorted(weights, key=lambda seq: (-weights[seq], -seq))[:ROUGH_MAX]:
             masses = self._masses(self._held(seq))
             rough[seq] = max(mass * (0.3 + self._share(at, mass)) for at, mass in masses.items())
+        worded = sorted(rough, key=lambda seq: (-rough[seq], -seq))
         listed = self._listed() if self._scope.category is not None else ()
         near = self._near()
-        for seq in {*near, *sorted(rough, key=lambda seq: -rough[seq])[: 2 * WEIGHED_MAX]}:
+        for seq in {*near, *worded[: 2 * WEIGHED_MAX]}:
             at = self.space.at.get(seq)
             if at is not None and self._looks:
                 far = max((look.mean - look.distances[at]) / look.spread for look in self._looks)
                 rough[seq] = rough.get(seq, 0.0) + near.get(seq, 0.3 * max(0.0, far))
         rough.update({seq: rough.get(seq, 0.0) + 1.0 for seq in listed})
-        return sorted(rough, key=lambda seq: (-rough[seq], -seq))[: 3 * WEIGHED_MAX]
+        best = sorted(rough, key=lambda seq: (-rough[seq], -seq))[: 3 * WEIGHED_MAX]
+        return list(dict.fromkeys([*worded[:WORDED], *best]))
 
     def _listed(self) -> list[int]:
         """Return the newest learnings of the category: a filter says what is wanted, whatever the words are."""
@@ -408,14 +423,16 @@ class Gathering:
         return [term for term, parts in self._stems_of.items() if parts and stems.issuperset(parts)]
 
 
-def _compare(numbers: dict[int, dict[str, float]]) -> None:
-    """Add by how much each candidate is ahead of the best other one, negative where it is behind."""
+def _compare(numbers: dict[int, dict[str, float]], heads: dict[int, int]) -> None:
+    """Add by how much each candidate is ahead of the best of another chain, negative where it is behind."""
     for name, measure in (("ahead_words", _by_words), ("ahead_meaning", _by_meaning)):
-        best = sorted((measure(told) for told in numbers.values()), reverse=True)[:2]
-        for told in numbers.values():
-            own = measure(told)
-            other = best[1] if len(best) > 1 and own == best[0] else best[0]
-            told[name] = own - (other if len(best) > 1 else 0.0)
+        best: dict[int, float] = {}
+        for seq, told in numbers.items():
+            best[heads[seq]] = max(measure(told), best.get(heads[seq], -1.0))
+        first, *rest = sorted(best, key=lambda head: -best[head])[:2] or [0]
+        for seq, told in numbers.items():
+            other = best[rest[0] if heads[seq] == first else first] if rest else 0.0
+            told[name] = measure(told) - other
 
 
 def _by_words(told: dict[str, float]) -> float:

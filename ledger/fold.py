@@ -6,14 +6,11 @@ of *flags* over its live events (a single last-event-wins value made a released
 candidate current). An event is live unless a live `event.undone` names it.
 
 A kind of event is added by a schema file, a case in `STEPS` (and `GROUNDS`,
-where it needs ground) and a new `PROJECTION_VERSION`.
+where it needs ground) and a new `sql.PROJECTION_VERSION`.
 """
 
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any, NamedTuple
-
-PROJECTION_VERSION = 2
-"""Changes whenever the projections of an unchanged log would differ; the next write rebuilds them."""
 
 
 class Act(NamedTuple):

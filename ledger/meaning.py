@@ -13,7 +13,7 @@ import json
 import re
 import sqlite3
 from array import array
-from collections.abc import Collection
+from collections.abc import Collection, Iterator
 from math import dist, sqrt
 from typing import Any, NamedTuple
 
@@ -33,8 +33,14 @@ LENGTH = 420.0
 MIDDLE = 128
 """What is added to every value, so that all are 0 to 255: Python holds these numbers once, and a vector is 2 KiB."""
 
-WORDS_MAX = 480
-"""Words of one text that are summed; as many of the heaviest tokens still fit in a lane."""
+WORDS_MAX, PIECES_MAX = 480, 16
+"""Words of one text that are summed, and pieces of one word: as many of the heaviest, 7,680, still fit in a lane."""
+
+WEIGHT_STEP = 16
+"""Weights of the table are 545 to 32,767; a lane holds 8,200 of the heaviest in sixteenths, and 516 as they are."""
+
+SCALE_MIN = 64
+"""Least scale that is rounded for all lanes at once: the length of a vector is then true to a hundredth."""
 
 KNOWN_CHARS = 4
 """Shortest word that tells whether a text is in the language of the table: `de`, `la`, `der` are rows as well."""
@@ -42,8 +48,8 @@ KNOWN_CHARS = 4
 KNOWN_WHOLLY = 0.6
 """Share of known words from which a text counts as wholly known: nine in ten English prompts of two sets have more."""
 
-TOKEN_CHARS = 20
-"""Longest piece of a word that the table is asked for."""
+TOKEN_CHARS = 24
+"""Longest name in the table."""
 
 ASKED_MAX = 2_000
 """Pieces that the file is asked for, 25 µs each, before the names of all are read, in 30 ms."""
@@ -69,6 +75,7 @@ _BIT = bytes(49 if value >= 128 else 48 for value in range(256))
 _CJK = "\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af"
 _SOURCES = {
     "word": rf"[{_CJK}]|[^\W{_CJK}]+(?:[.+#/:-]+[^\W{_CJK}]+)*(?:\+\+|#)?",
+    "ascii": r"\w+(?:[.+#/:-]+\w+)*(?:\+\+|#)?",
     "chunk": r"[\W_]+",
     "part": r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[0-9]+|[^\W\d_a-zA-Z]+",
 }
@@ -121,12 +128,7 @@ class TokenTable:
         return total
 
     def _known_direction(self, total: int) -> Vector | None:
-        if not total or self._is_damaged:
-            return None
-        try:
-            return _direction(total)
-        except OverflowError:
-            return None  # words of hundreds of letters, made of nothing but the heaviest pieces: no text
+        return _direction(total) if total and not self._is_damaged else None
 
     def _older_or_new(self, word: str) -> int:
         """Return the sum of a word that is not among the latest; what is asked for again stays at hand."""
@@ -181,30 +183,36 @@ class TokenTable:
             return ()
 
     def _sum(self, word: str) -> int:
-        """Return the sum of the tokens of one word: itself if it has a row, else its parts, else their pieces."""
+        """Return the sum of the first pieces of one word."""
+        return sum(lanes for _, lanes in zip(range(PIECES_MAX), self._pieces_of(word), strict=False))
+
+    def _pieces_of(self, word: str) -> Iterator[int]:
+        """Yield the lanes of a word: its own if it has a row, else those of its parts, else those of their pieces."""
         if word.isascii() and word.isalpha() and (word.islower() or word.istitle()):
-            return self._pieces(word.lower())
+            yield from self._pieces(word.lower())
+            return
         whole = self._token(word.lower())
         if whole is not None:
-            return whole
-        total = 0
+            yield whole
+            return
         for chunk in filter(None, _pattern("chunk").split(word)):
             whole = self._token(chunk.lower())
-            if whole is None:
-                whole = sum(self._pieces(part.lower()) for part in _pattern("part").findall(chunk))
-            total += whole
-        return total
+            if whole is not None:
+                yield whole
+                continue
+            for part in _pattern("part").findall(chunk):
+                yield from self._pieces(part.lower())
 
-    def _pieces(self, part: str) -> int:
-        """Return the sum of the longest pieces that cover `part`, itself if it is one; what fits none is left out."""
-        total, start, mark = 0, 0, ""
+    def _pieces(self, part: str) -> Iterator[int]:
+        """Yield the lanes of the longest pieces that cover `part`; what none fits is passed over."""
+        start, mark = 0, ""
         while start < len(part):
             names = [mark + part[start:end] for end in range(min(len(part), start + TOKEN_CHARS), start, -1)]
             name = self._longest(names)
-            total += (self._token(name) or 0) if name is not None else 0
+            if name is not None:
+                yield self._token(name) or 0
             start += len(name) - len(mark) if name is not None else 1
             mark = "##"
-        return total
 
     def _longest(self, names: list[str]) -> str | None:
         """Return the first of these names, longest first, that has a row, None when none has.
@@ -246,7 +254,7 @@ class TokenTable:
             row = None
         if len(self._tokens) >= KNOWN_MAX:
             self._tokens.clear()
-        found = self._tokens[token] = _lanes(row[0]) * row[1] if row is not None else None
+        found = self._tokens[token] = _lanes(row[0]) * (row[1] // WEIGHT_STEP) if row is not None else None
         return found
 
 
@@ -279,11 +287,12 @@ def use(table: TokenTable | None) -> None:
 
 def words_of(text: str) -> list[str]:
     """Return the first words of a text, without accents; a Chinese, Japanese or Korean character is a word."""
-    if not text.isascii():
-        import unicodedata
+    if text.isascii():  # compiling the other pattern takes 4 ms
+        return _pattern("ascii").findall(text)[:WORDS_MAX]
+    import unicodedata
 
-        plain = "".join(char for char in unicodedata.normalize("NFKD", text) if not unicodedata.combining(char))
-        text = unicodedata.normalize("NFC", plain)
+    plain = "".join(char for char in unicodedata.normalize("NFKD", text) if not unicodedata.combining(char))
+    text = unicodedata.normalize("NFC", plain)
     return _pattern("word").findall(text)[:WORDS_MAX]
 
 
@@ -305,7 +314,8 @@ def sign(vector: Vector) -> int:
 
 def cosine(one: Vector, other: Vector) -> float:
     """Return how alike two directions are, -1 to 1; 2 µs, because their distance is computed in C and tells it."""
-    return (one.square + other.square - dist(one.values, other.values) ** 2) / (2.0 * sqrt(one.square * other.square))
+    both = 2.0 * sqrt(one.square * other.square)
+    return (one.square + other.square - dist(one.values, other.values) ** 2) / both if both else 0.0
 
 
 def _is_piece(vector: Any, weight: Any) -> bool:
@@ -326,16 +336,17 @@ def _direction(total: int) -> Vector:
     All lanes are scaled at once, as one number with its point after the bit
     `_POINT`, so that the scale itself may be rounded: no direction depends on it.
     """
-    size = dist(array("I", (total + _CENTRE).to_bytes(DIMS * _LANE, "little")), _CENTRES)
-    scaled = total * round(LENGTH * (1 << _POINT) / size) + _MIDDLES if size else _MIDDLES
-    if scaled < 0 or scaled & _BEYOND:
+    size = dist(array("I", (total + _CENTRE).to_bytes(DIMS * _LANE, "little")), _CENTRES) or 1.0
+    scale = round(LENGTH * (1 << _POINT) / size)
+    scaled = total * scale + _MIDDLES
+    if scale < SCALE_MIN or scaled < 0 or scaled & _BEYOND:
         return _cut(total, LENGTH / size)
     found = tuple((scaled >> _POINT - 16).to_bytes(DIMS * _LANE, "little")[2::_LANE])
     return Vector(found, dist(found, _ORIGIN) ** 2)
 
 
 def _cut(total: int, scale: float) -> Vector:
-    """Return the direction of a text of one or two words, of which a value is too great for a byte."""
+    """Return the direction of a sum whose values one number cannot hold: of one or two words, or of hundreds."""
     sums = array("I", (total + _CENTRE).to_bytes(DIMS * _LANE, "little"))
     found = tuple(min(max(int((value - _CENTRES[0]) * scale + MIDDLE + 0.5), 1), 255) for value in sums)
     return Vector(found, dist(found, _ORIGIN) ** 2)

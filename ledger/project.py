@@ -15,7 +15,7 @@ from sqlalchemy.dialects import sqlite as sqlite_dialect
 from sqlalchemy.schema import CreateIndex, CreateTable
 from sqlmodel import SQLModel
 
-from ledger import chain, fold, meaning, query, sql_log, tables
+from ledger import chain, fold, meaning, query, sql, sql_log, tables
 from ledger.errors import NewerSchema
 from ledger.fold import Act, Flags
 from ledger.model import Event
@@ -60,7 +60,7 @@ def create(connection: sqlite3.Connection) -> None:
     table = meaning.shared()
     if table is not None:
         connection.execute(sql_log.VECTOR_VERSION, (table.version,))
-    connection.execute(INSERTS["projection"], (1, fold.PROJECTION_VERSION, 0))
+    connection.execute(INSERTS["projection"], (1, sql.PROJECTION_VERSION, 0))
 
 
 def create_temporary(connection: sqlite3.Connection) -> None:
@@ -75,7 +75,7 @@ def create_temporary(connection: sqlite3.Connection) -> None:
     connection.execute(tables.ALIAS_FTS.replace("alias_fts", "temp.alias_fts", 1))
     # It stays empty: vectors are no projection.
     connection.execute(tables.VECTORS[0].replace("CREATE TABLE ", "CREATE TABLE temp.", 1))
-    connection.execute(INSERTS["projection"], (1, fold.PROJECTION_VERSION, 0))
+    connection.execute(INSERTS["projection"], (1, sql.PROJECTION_VERSION, 0))
 
 
 def drop(connection: sqlite3.Connection) -> None:

@@ -1,10 +1,10 @@
-"""Read a prompt: what wrote it, what is only pasted into it, and the clauses that ask for something.
+"""Read a prompt: what is only pasted into it, and the clauses that ask for something.
 
 People type long text with logs, diffs, mails and code in it. A prompt is cut into
 clauses; pasted lines are left out, the lines of them that name an error stay. A
 clause says by its form whether it asks, points at something on the screen, or
 wants a text turned into another. Form decides, in several languages; how long
-a prompt is never does.
+a prompt is never does. Who wrote it `author` tells, and `remark` what asks nothing.
 Pure functions, total: any text may be a prompt.
 Lean path: stdlib only, patterns compiled on first use.
 """
@@ -13,16 +13,19 @@ import re
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from ledger import query
+from ledger import author, query, remark
 
-PROMPT_CHARS = 12_000
-"""Characters of a prompt that are read; what is longer was pasted."""
+PROMPT_CHARS = author.TEXT_CHARS
+"""Characters of a prompt that are read."""
 
 CLAUSES_MAX = 24
 """Clauses that are looked for; the longest answerable prompt of the development set has 21."""
 
 ERRORS_MAX = 4
 """Lines of pasted logs that name an error and are kept."""
+
+GO_AHEAD_CLAUSES = 3
+"""Most clauses of a go-ahead that is known by its first word."""
 
 CLAUSE_CHARS = 400
 SENTENCE_CHARS = 110
@@ -34,18 +37,6 @@ _W = r"(?<![^\W_])"
 _E = r"(?![^\W_])"
 
 _SOURCES = {
-    "machine": (
-        r"\A\s*(?:<[a-z][\w-]*>|\[(?:bot|ci|automated)\]|[{\[]\s*\"[\w-]+\"\s*:)"
-        r"|\A(?:[A-Z][\w-]{1,20}: [^\n]*\n){3,}"
-        r"|\b(?:this (?:is an|message|mail|notification|reminder)\b[^.\n]{0,40}\b(?:automat\w+|generated)"
-        r"|automatically (?:generated|created|sent)|do not (?:answer|reply)|created by a machine"
-        r"|no action is (?:needed|required)|nobody reads answers)\b"
-        r"|automatisch (?:erzeugt|erstellt|generiert|versandt)|nicht auf diese (?:mail|nachricht) antworten"
-        r"|généré automatiquement|ne pas répondre|generado automáticamente|no respond[ae]|gerad[oa] automaticamente"
-        r"|не отвечайте на это|автоматическ\w+ (?:сообщение|уведомление)|自动(?:发送|生成)"
-        r"|请勿回复|自動(?:送信|生成)|返信しないで"
-        r"|자동(?:으로)? (?:발송|생성)|회신하지 마"
-    ),
     "fence": r"```.*?(?:```|\Z)|~~~.*?(?:~~~|\Z)",
     "diff": r"(?m)^(?:diff --git |@@ .*@@)",
     "changed": r"(?m)^[-+ ].*$",
@@ -78,7 +69,8 @@ _SOURCES = {
         rf"|{_W}(?:wie|was|welche\w*|wo|wann|wer|warum|darf|muss|soll|kann|comment|quel\w*|où|pourquoi|quand"
         rf"|qui|cómo|qué|cuál"
         rf"|dónde|cuándo|como|qual|onde|quando|porque|как|где|что|какой|какую|почему|когда|кто|можно){_E}"
-        r"|怎么|如何|吗|哪|什么|多少|是否|ですか|ますか|なぜ|どう|どこ|どの|나요|까요|가요|습니까|어떻게|어떤|어디|언제|왜|했지"
+        r"|怎么|如何|吗|哪|什么|多少|是否|ですか|ますか|なぜ|どう|どこ|どの|나요|까요|가요|습니까|어떻게|어떤|어디"
+        r"|언제|왜|했지"
     ),
     "asks_plainly": r"[?\uff1f]\s*$",
     "wants": (
@@ -106,52 +98,45 @@ _SOURCES = {
         r"|翻译|总结|改写|翻訳|要約|直して|번역|요약|주석"
     ),
     "fails": (
-        r"(?i:\b(?:errors?|exceptions?|fatal|panic\w*|denied|refus\w+|timed? ?outs?|cannot|can'?t|could ?n[o']t|fail\w*"
-        r"|undefined|not (?:found|work\w*|allowed|visible)|deadlock\w*|invalid|violat\w+|mismatch\w*|does ?n[o']?t"
-        r"|won'?t|isn'?t|aren'?t|did ?n'?t|broken|breaks?|broke|crash\w*|hangs?|hung|stuck|wrong|weird\w*|missing|dies"
+        r"(?i:\b(?:errors?|exceptions?|fatal|panic\w*|denied|refus\w+|timed? ?outs?|cannot|can'?t|could ?n[o']t"
+        r"|fail(?!over)\w*|undefined|not (?:found|work\w*|allowed|visible)|deadlock\w*|invalid|violat\w+|mismatch\w*"
+        r"|does ?n[o']?t|won'?t|isn'?t|aren'?t|did ?n'?t|broken|breaks?|broke|crash\w*|hangs?|hung|stuck|wrong"
+        r"|weird\w*|missing|dies"
         r"|died|dead|stops?|stopped|slow\w*|red|leak\w*|duplicat\w+|twice|reject\w*|complain\w*|garbled|flak\w+"
         r"|disappear\w*|vanish\w*|lost|loses|too (?:high|low|long|many|late|slow|big)|nothing happens|ignored?|blank"
         r"|empty|off by|corrupt\w*|freez\w+|frozen|killed|unable|bug|fehl\w+|geht nicht|kaputt|falsch|bricht|hängt"
         r"|abgestürzt|erreur"
         r"|échou\w*|marche (?:pas|plus)|cassé\w*|plant\w+|falla\w*|fallo|no funciona|roto|erro|falha\w*"
         r"|não (?:funciona|abre)|quebr\w+|ошибк\w+|не работает|пада\w+|слома\w+|врёт|завис\w*)(?![^\W_]))"
-        r"|报错|错误|失败|不了|没反应|崩溃|卡(?:住|死|在)|出错|乱码|超时|エラー|失敗|落ち|動か|できない|壊れ|おかしい|化け"
+        r"|报错|错误|失败|不了|没反应|崩溃|卡(?:住|死|在)|出错|乱码|超时|エラー|失敗|落ち|動か|できない|壊れ|おかしい"
+        r"|化け"
         r"|오류|에러|실패|안 (?:돼|되|나)|깨[져지]|죽"
     ),
     "leaves": (
         rf"\A\W*(?:ok(?:ay)?[ ,]+)?(?:leave (?:that|it)|other topic|unrelated|different (?:thing|topic"
         rf"|question)|new topic|before that|never ?mind|park (?:this|that)"
         rf"|put (?:that|it) on ice|forget (?:that|it|the)|by the way|anderes thema|autre (?:sujet|chose)"
-        rf"|otra cosa|outra coisa|другое|другая тема|换个话题|別件|다른){_E}"
+        rf"|otra cosa|outra coisa|другое|другая тема|换个话题|別件|다른){_E}|先放一放|放一边|先不管|さておき|置いといて"
     ),
     "refers": (
         rf"{_W}(?:it|its|there|them|they|that|this|one|he|she|those|these|myself|so|then|also|too"
-        rf"|es|dort|damit|dafür|das|le|la|les|y|en|ça|eso|allí|lo|isso|lá|ele|это|его|туда|там){_E}|那|它|それ|そこ|그거|그걸|거기"
+        rf"|es|dort|damit|dafür|das|le|la|les|y|en|ça|eso|allí|lo|isso|lá|ele|это|его|туда|там){_E}"
+        r"|[那它这]|それ|そこ|これ|その|この|あれ|그거|그걸|거기|이거|이걸|이게|그게"
+        rf"|{_W}(?:c[oó]mo|como) [^\W\d_]+[aei]r-?l[oae]s?{_E}"
     ),
-    "agrees": (
-        r"\A\W*(?:(?:yes|yep|yeah|yup|sure|ok(?:ay)?|fine|great|perfect|thanks?|thank you|good|nice|cool"
-        r"|right|correct|exactly|no|nope|nah|hm+|go(?: ahead)?|continue"
-        r"|proceed|done|stop|wait|again|next|looks good|lgtm|same (?:thing|for|here|again)|ditto|likewise"
-        r"|ja|jo|genau|nein|gut|danke|weiter|nei|nej|takk|tack|oui|non|merci|d'accord|parfait|sí|si|vale"
-        r"|gracias|perfecto|sim|não|obrigad[oa]"
-        r"|pode|да|нет|хорошо|спасибо|давай|ладно)(?![^\W_])|好|对|行|是的|可以|不|谢谢|はい|いいえ|うん|了解|ありがとう|お願い|네|예|아니|좋아|응|감사|그래)"
+    "bare": (
+        rf"\A\W{{0,3}}(?:(?:and|so|ok|und|et|y|e|а|и){_E}\W{{0,3}})?(?:how(?: to)?|why|wie|warum|wieso|comment"
+        rf"|pourquoi|cómo|por qué|como|por que|как|почему){_E}(?:\W{{1,3}}[^\W\d_]+)?\W{{0,3}}\Z"
+        r"|\A\W{0,3}(?:那么?|所以|具体|应?该|要|でも|では|じゃあ|그럼|그러면){0,2}\W{0,3}"
+        r"(?:怎么|如何|为什么|为啥|咋|どう|なぜ|なんで|어떻게|왜)\s?\w{0,9}\W{0,3}\Z"
+    ),
+    "edits": (
+        rf"{_W}(?:renam\w+|reword\w*|rephras\w+|translat\w+|reformat\w*|proofread|shorten|docstrings?|typos?"
+        rf"|(?:um)?benenn\w*|übersetz\w*|renomm\w+|tradui\w+|renombr\w+|traduc\w+|renome\w+|tradu[zç]\w*|переимен\w+"
+        rf"|перевед\w+){_E}|改名|重命名|翻译|リネーム|翻訳|번역"
     ),
 }
 _patterns: dict[str, re.Pattern[str]] = {}
-
-_CHAT = frozenset(
-    """
-both commit commits continue diff done edit file files first second third last left one part
-push rest rerun run runs same
-ship step stop undo revert redo wait go merge option perfect agree convinced simpler better sounds reasonable put back
-forget just changed change next proceed meant mean again all six two three four five way before nope
-yep lgtm approve approved
-cool nice correct confirm accepted accept apply applied start begin hold pause cancel skip keep show write ask answer
-weiter genau leerzeile ende zeige mach fertig vent litt nei nej takk seguir muda nome давай так покажи да нет suite vas
-sigue adelante hazlo listo parfait vas-y ergens ja nein danke gut
-""".split()  # noqa: SIM905
-)
-"""Words of go-aheads and remarks: alone they name no subject."""
 
 
 class Clause(NamedTuple):
@@ -183,24 +168,55 @@ class Prompt(NamedTuple):
 
 def read(text: str, category: str | None = None) -> Prompt:
     """Return what a prompt says."""
-    text = text[:PROMPT_CHARS]
-    if _found("machine", text):
+    typed = author.typed(text)
+    if typed is None:
         return Prompt((), "machine", wants=False, refers=False, leaves=False, turns=False)
-    clauses = tuple(_clauses(text, category))
+    clauses = tuple(_clauses(typed, category))
     told = [clause for clause in clauses if _informative(clause)]
     wants = any(_found("wants", clause.text.lower()) for clause in clauses)
     silence = None if told or wants else "trivial"
-    if told and _found("agrees", text) and len(clauses) <= 3 and not any(clause.asks for clause in clauses):
-        silence = "trivial" if sum(len(clause.terms) for clause in told) <= 4 else None
+    if told and not wants and _says_no_more(typed, clauses, told):
+        silence = "trivial"
+    low = typed.lower()
     head = clauses[0] if clauses else None
     return Prompt(
         clauses,
         silence,
         wants,
-        _found("refers", text.lower()),
-        _found("leaves", text.lower()),
+        _refers(low, clauses),
+        _found("leaves", low),
         head is not None and head.turns,
     )
+
+
+def is_subject(text: str) -> bool:
+    """Return whether a prompt may be what later ones refer to: a person's, and it names something itself."""
+    asked = read(text)
+    if asked.silence is not None or _found("bare", text[:PROMPT_CHARS].lower()):
+        return False
+    return remark.names_subject(term for clause in asked.clauses for term in clause.terms)
+
+
+def _says_no_more(text: str, clauses: tuple[Clause, ...], told: list[Clause]) -> bool:
+    """Return whether a prompt only agrees, declines or thanks, or only tells that something went well or is over."""
+    if any(clause.asks or clause.pasted for clause in clauses):
+        return False
+    terms = [term for clause in told for term in clause.terms]
+    fails = any(clause.fails for clause in clauses)
+    if not fails and len(clauses) <= GO_AHEAD_CLAUSES and remark.acknowledges(text, terms):
+        return True
+    return not any(clause.turns for clause in clauses) and remark.is_good_news(text, _fails)
+
+
+def _refers(low: str, clauses: tuple[Clause, ...]) -> bool:
+    """Return whether a prompt speaks of what was said before: by a pronoun, or by a question without an object.
+
+    Work on a name or a text ("rename it to foo") carries its own subject.
+    """
+    asks = any(clause.asks for clause in clauses)
+    if not (_found("refers", low) or (asks and _found("bare", low))):
+        return False
+    return asks or any(clause.fails for clause in clauses) or not _found("edits", low)
 
 
 def _clauses(text: str, category: str | None) -> Iterator[Clause]:
@@ -224,18 +240,28 @@ def _clauses(text: str, category: str | None) -> Iterator[Clause]:
 
 
 def condensed(text: str) -> tuple[str, list[str]]:
-    """Return a text without what was pasted into it, and the pasted lines that name an error."""
+    """Return a text without what was pasted into it, and the pasted lines that name an error.
+
+    Where the rest names nothing ("what is this?"), every line of a fenced block that names an error counts, else
+    those that hold an identifier: the block is the subject then.
+    """
     errors: list[str] = []
     lines = text.splitlines()
     if len(lines) > 1:
-        fenced = _pattern("fence").findall(text)
+        fenced = "\n".join(_pattern("fence").findall(text)).splitlines()
         text = _pattern("fence").sub("\n", text)
         if _found("diff", text):
             text = _pattern("changed").sub("", text)
         kept = [line for line in text.splitlines() if not _pasted(line)]
-        pasted = [line for line in [*"\n".join(fenced).splitlines(), *text.splitlines()] if _pasted(line)]
+        pasted = [line for line in text.splitlines() if _pasted(line)]
+        is_bare = not any(
+            remark.names_subject(query.build(line).terms) or _found("edits", line.lower()) for line in kept
+        )
+        pasted = [*(line for line in fenced if is_bare or _pasted(line)), *pasted]
         errors = [_bare(line) for line in pasted if _found("error", line) and _pattern("frame").match(line) is None]
-        text = "\n".join(kept) if any(line.strip() for line in kept) else lines[0]
+        if is_bare and not errors:
+            errors = [_bare(line) for line in fenced if remark.names_exactly(line)]
+        text = "\n".join(kept) if any(line.strip() for line in kept) else "" if errors and fenced else lines[0]
     return _pattern("url").sub(_named, text), list(dict.fromkeys(errors))[:ERRORS_MAX]
 
 
@@ -296,7 +322,11 @@ def _split(mark: str, text: str) -> Iterator[str]:
 
 
 def _informative(clause: Clause) -> bool:
-    return any(term not in _CHAT for term in clause.terms)
+    return any(remark.may_name(term) for term in clause.terms)
+
+
+def _fails(text: str) -> bool:
+    return _found("fails", text)
 
 
 def _found(name: str, text: str) -> bool:
@@ -306,6 +336,5 @@ def _found(name: str, text: str) -> bool:
 def _pattern(name: str) -> re.Pattern[str]:
     found = _patterns.get(name)
     if found is None:
-        flags = re.DOTALL if name == "fence" else re.IGNORECASE if name == "machine" else re.NOFLAG
-        found = _patterns[name] = re.compile(_SOURCES[name], flags)
+        found = _patterns[name] = re.compile(_SOURCES[name], re.DOTALL if name == "fence" else re.NOFLAG)
     return found

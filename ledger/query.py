@@ -87,6 +87,8 @@ _NAMING = {
 }
 """Words that only name a category."""
 
+_QUOTES = "\"'`()[]«»“”„‘’"
+
 _filler: frozenset[str] | None = None
 _patterns: dict[str, re.Pattern[str]] = {}
 
@@ -106,7 +108,7 @@ _SOURCES = {
     "run": "[A-Za-z0-9]+",
     "word": r"[^\W_]+",
     "value": (
-        r"(?P<path>(?:~|\.{1,2})?(?:/[\w.+@-]+)+/?|[\w+@-][\w.+@-]*(?:/[\w.+@-]+)+)"
+        r"(?P<path>(?:~|\.{1,2})?(?:/[\w.+@-]+)+/?|(?<![\w.+@-])[\w+@-][\w.+@-]*(?:/[\w.+@-]+)+)"
         r"|(?P<flag>(?<![\w-])--?[A-Za-z][\w-]*)"
         r"|(?P<version>(?<![\w.])v?\d+(?:\.\d+)+(?:[\w.-]*\w)?)"
         r"|(?P<number>(?<![\w.])\d+(?![\w]))"
@@ -205,6 +207,8 @@ def is_filler(term: str) -> bool:
 
 def folded(word: str) -> str:
     """Return `word` without accents, as the index's tokenizer folds it."""
+    if word.isascii():
+        return word
     import unicodedata
 
     plain = unicodedata.normalize("NFD", word)
@@ -216,14 +220,22 @@ def spelled_otherwise(terms: Sequence[str], text: str) -> float:
     if not terms or (text.isascii() and all(term.isascii() for term in terms)):
         return 0.0
     words = set(pattern("word").findall(_composed(text).lower()))
-    plain = {folded(word) for word in words}
-    other = [term for term in terms if " " not in term and term not in words and folded(term) in plain]
-    return len(other) / len(terms)
+    others = [term for term in terms if " " not in term and term not in words]
+    if text.isascii():
+        others = [term for term in others if not term.isascii()]
+    if not others:
+        return 0.0
+    plain = words if text.isascii() else set(map(folded, words))
+    return sum(folded(term) in plain for term in others) / len(terms)
 
 
 def subject(title: str | None) -> str:
-    """Return the words of a title without case, punctuation and spacing: what two titles are compared by."""
-    return " ".join(pattern("word").findall(_composed(title or "").casefold()))
+    """Return a title without case, spacing, quotes and closing punctuation: what two titles are compared by.
+
+    Other signs stay: `C++` is not `C#`. Empty for a title of signs that all go; it is nobody's subject.
+    """
+    words = (word.strip(_QUOTES).rstrip(".,;:!?").strip(_QUOTES) for word in _composed(title or "").casefold().split())
+    return " ".join(filter(None, words))
 
 
 def identifiers(text: str) -> frozenset[str]:

@@ -1,8 +1,8 @@
 """Choose what to look for, score what was found, bring it to one total order.
 
 Pure functions over seqs and scores: no database, no clock, no randomness. A leg
-is a mapping from a learning's seq to a score, larger is better; `blend` merges
-legs. Words are scored term by term (BM25 is a sum over terms), so that a hit can
+is a mapping from a learning's seq to a score, larger is better. Words are scored
+term by term (BM25 is a sum over terms), so that a hit can
 say what it was found by, and the words of a replaced learning add to those of
 its successor.
 Lean path: stdlib only.
@@ -84,15 +84,6 @@ def total_of(by_term: Mapping[str, Mapping[int, float]]) -> dict[int, float]:
         for seq, score in scores.items():
             leg[seq] = leg.get(seq, 0.0) + score
     return leg
-
-
-def blend(legs: Iterable[tuple[Mapping[int, float], float]]) -> dict[int, float]:
-    """Return the weighted sum of legs, each given with its weight."""
-    blended: dict[int, float] = {}
-    for leg, weight in legs:
-        for seq, score in leg.items():
-            blended[seq] = blended.get(seq, 0.0) + weight * score
-    return blended
 
 
 def ordered(scores: Mapping[int, float]) -> list[int]:

@@ -27,7 +27,6 @@ from ledger.errors import (
     StaleProjection,
     UnknownCategory,
 )
-from ledger.fold import PROJECTION_VERSION
 from ledger.model import CATEGORIES, EVERYWHERE, PREFIX_CHARS, STATES, Head
 from ledger.query import Query
 from ledger.search import Match, Scope, Weighed
@@ -156,11 +155,11 @@ class Reader:
         if schema < sql.SCHEMA_VERSION:
             raise OlderSchema(str(schema), str(sql.SCHEMA_VERSION))
         version = self.rows(sql.PROJECTION, {})[0][0]
-        if version > PROJECTION_VERSION:
-            raise NewerSchema(f"the projection of {self.path}", str(version), str(PROJECTION_VERSION))
-        if version < PROJECTION_VERSION:
+        if version > sql.PROJECTION_VERSION:
+            raise NewerSchema(f"the projection of {self.path}", str(version), str(sql.PROJECTION_VERSION))
+        if version < sql.PROJECTION_VERSION:
             raise StaleProjection(
-                f"the projection of {self.path} is of version {version}, this program reads {PROJECTION_VERSION}",
+                f"the projection of {self.path} is of version {version}, this program reads {sql.PROJECTION_VERSION}",
                 "run `learnings rebuild`; the log itself is untouched",
             )
 

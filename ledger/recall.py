@@ -23,6 +23,7 @@ from ledger.errors import FileFault
 from ledger.exposure import Exposure, new_id, time_text
 from ledger.exposures import Exposures
 from ledger.model import TRUST_NOTES
+from ledger.prompt import is_subject
 from ledger.reader import Reader
 from ledger.search import Match, Scope
 from ledger.settings import exposure_days
@@ -67,13 +68,13 @@ class Recalled(NamedTuple):
 
 
 class Turns:
-    """The last prompt of each session, in memory only, the least recently used forgotten first."""
+    """The last prompt of each session that named something, in memory only, the least recently used forgotten first."""
 
     def __init__(self) -> None:
         self._last: OrderedDict[str, str] = OrderedDict()
 
     def before(self, session: str) -> str | None:
-        """Return the prompt before this one, None when none is known."""
+        """Return the last prompt that named something, None when none is known."""
         return self._last.get(session)
 
     def keep(self, session: str, prompt: str) -> None:
@@ -149,7 +150,7 @@ class Recall:
         if asked is None:
             return self._told(SECRET, session, project, prompt_id)
         before = self._before(asked, session, previous, transcript)
-        if session is not None:
+        if session is not None and is_subject(asked):
             self._turns.keep(session, asked)
         seen = self._unkept.of(session)
         if session is not None:
@@ -321,7 +322,7 @@ def branch_words(branch: str | None) -> list[str]:
 
 
 def last_prompt(path: str, but: str = "") -> str | None:
-    """Return the last thing a person typed, from the end of a transcript, `but` left out; None when it cannot be told.
+    """Return the last thing a person typed that names something, from the end of a transcript; None when none is told.
 
     At most `TAIL_BYTES` are read, of a regular file, without following a link.
     """
@@ -341,7 +342,7 @@ def last_prompt(path: str, but: str = "") -> str | None:
         os.close(fd)
     for line in reversed(data.splitlines()):
         text = _typed(line)
-        if text and text.strip() != but.strip():
+        if text and text.strip() != but.strip() and is_subject(text):
             return text
     return None
 

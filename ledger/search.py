@@ -230,7 +230,7 @@ class _Gathering:
 
     def matches(self) -> list[Match]:
         """Return everything collected, best first."""
-        totals = rank.blend([({seq: sum(self._scores[seq].values()) for seq in self.seqs}, 1.0)])
+        totals = {seq: sum(self._scores[seq].values()) for seq in self.seqs}
         return [
             Match(seq, self.seqs[seq], totals[seq], self._scores[seq], tuple(self._via.get(seq, ())))
             for seq in rank.ordered(totals)
@@ -279,7 +279,7 @@ def final_order(found: Sequence[Match], rows: Mapping[int, tuple[Any, ...]], ter
             title, problem, solution = rows[match.seq][2:5]
             other = query.spelled_otherwise(terms, f"{title} {problem} {solution}")
             score = rank.weighed(match.score, rows[match.seq][9], other)
-            subject = query.subject(title)
+            subject = query.subject(title) or match.id
             best[subject] = max(best.get(subject, score), score)
             scored.append((match, subject))
     shared = [match._replace(score=best[subject]) for match, subject in scored]

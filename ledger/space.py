@@ -5,7 +5,9 @@ compared with a direction in 0.3 ms.
 Lean path: stdlib only.
 """
 
+import json
 import math
+from collections.abc import Iterable
 from typing import TYPE_CHECKING, NamedTuple
 
 from ledger import meaning, sql
@@ -20,6 +22,9 @@ VECTORS_KEPT = 4_000
 SPACES_KEPT = 4
 """Scopes that a process keeps at hand: 0.3 KiB a learning."""
 
+SCANNED_SCOPE = 20_000
+"""Learnings of the largest scope whose signs are looked at: beyond, a question goes by words alone."""
+
 Vectors = tuple[meaning.Vector, meaning.Vector]
 """Where a learning lies: by its problem, and by its whole text."""
 
@@ -29,6 +34,7 @@ class Space:
 
     `vectors` are those that were read already. Learnings only come, so a ledger
     that grew is looked at from where it ended; one that was erased is found no more.
+    `states` are those that were looked up since the last event, None for what is never served.
     """
 
     def __init__(self, projects: str | None, version: str | None) -> None:
@@ -39,15 +45,28 @@ class Space:
         self.wholes: list[int] = []
         self.at: dict[int, int] = {}
         self.vectors: dict[int, Vectors] = {}
+        self.states: dict[int, str | None] = {}
         self.mark: object = None
         self._upto = 0
 
+    def state_of(self, reader: "Reader", seqs: Iterable[int]) -> dict[int, str | None]:
+        """Return at least the states of these learnings; 3 µs each when they were not looked up yet.
+
+        What is quarantined or undone may not count: a poisoned import would make the words of a subject common.
+        """
+        missing = [seq for seq in seqs if seq not in self.states]
+        if missing:
+            self.states.update(dict.fromkeys(missing))
+            self.states.update(reader.rows(sql.STATES_OF, {"seqs": json.dumps(missing)}))
+        return self.states
+
     def grow(self, reader: "Reader") -> None:
         """Take in what was recorded since the last look."""
+        self.states.clear()
         binds = {"projects": self.projects, "after": self._upto}
         rows = reader.rows(sql.SCOPE_SEQS, binds)
         self.every.update(seq for (seq,) in rows)
-        if self.version is not None:
+        if self.version is not None and len(self.every) <= SCANNED_SCOPE:
             statement = sql.SIGNS_AFTER if self._upto or self.projects is None else sql.SIGNS
             half = meaning.DIMS // 8
             for seq, signs in reader.rows(statement, binds):

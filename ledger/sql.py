@@ -12,6 +12,9 @@ APPLICATION_ID = 0x4C524E31
 SCHEMA_VERSION = 1
 """`PRAGMA user_version` that this program reads; the same as in `tables.py`."""
 
+PROJECTION_VERSION = 2
+"""Changes whenever the projections of an unchanged log would differ; the next write rebuilds them."""
+
 NOW = 2**63 - 1
 """A seq after every other: as-of the end of the log."""
 
@@ -61,7 +64,7 @@ JUDGEMENTS = """SELECT exposure, learning_id, verdict, project, keywords, event_
 WHERE to_seq IS NULL ORDER BY event_seq, learning_id"""
 """The verdicts that hold, in the order they were given."""
 
-WORD_ROWS = "SELECT rowid FROM learning_fts WHERE learning_fts MATCH :match LIMIT :many"
+WORD_ROWS = "SELECT rowid FROM learning_fts WHERE learning_fts MATCH :match ORDER BY rowid DESC LIMIT :many"
 
 # -- meaning -----------------------------------------------------------------------------------------------------------
 
@@ -79,6 +82,11 @@ WHERE typeof(token) <> 'text' OR typeof(vec) <> 'blob' OR length(vec) <> :dims
 VECTOR_VERSION = "SELECT version FROM vector_version"
 SCOPE_SEQS = """SELECT seq FROM learning
 WHERE seq > :after AND (:projects IS NULL OR project IN (SELECT value FROM json_each(:projects))) ORDER BY seq"""
+STATES_OF = """SELECT l.seq, s.state FROM json_each(:seqs) AS want CROSS JOIN learning AS l ON l.seq = want.value
+JOIN learning_state AS s ON s.learning_id = l.id AND s.to_seq IS NULL
+WHERE s.state IN ('current', 'superseded') AND l.erased_by IS NULL"""
+"""The states of those that are served or lead to one that is."""
+
 SIGNS = """SELECT seq, sign FROM vector
 WHERE project IN (SELECT value FROM json_each(:projects)) ORDER BY project, sign, seq"""
 """Signs of the learnings of a scope, from an index alone."""

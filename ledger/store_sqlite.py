@@ -19,7 +19,7 @@ from sqlalchemy import Connection, Engine, create_engine, event, insert
 from sqlalchemy.exc import DBAPIError
 from sqlalchemy.pool import StaticPool
 
-from ledger import chain, fold, place, project, sql_log, tables
+from ledger import chain, place, project, sql, sql_log, tables
 from ledger.errors import (
     Damaged,
     FileFault,
@@ -334,7 +334,7 @@ class SqliteStore(Log):
         """Rebuild first when another version made the projections, or they are not at the head."""
         assert moment.raw is not None
         row = moment.raw.execute(sql_log.PROJECTION).fetchone() if _has_projection(moment.raw) else None
-        if row is None or tuple(row) != (fold.PROJECTION_VERSION, moment.head.seq):
+        if row is None or tuple(row) != (sql.PROJECTION_VERSION, moment.head.seq):
             self._rebuild(moment)
             self.remarks.append("the projections were rebuilt from the log first")
 

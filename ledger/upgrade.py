@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 from sqlalchemy import Connection, Engine, create_engine, event
 from sqlalchemy.pool import StaticPool
 
-from ledger import fold, place, sql_log
+from ledger import place, sql, sql_log
 from ledger.errors import Damaged, NewerSchema, OlderSchema, RolledBack
 from ledger.model import Head, schema_path
 from ledger.place import WriteLock
@@ -215,7 +215,7 @@ def _engine(raw: sqlite3.Connection) -> Engine:
 def _is_stale(raw: sqlite3.Connection) -> bool:
     if raw.execute(sql_log.HAS_PROJECTION).fetchone() is None:
         return True
-    return tuple(raw.execute(sql_log.PROJECTION).fetchone()) != (fold.PROJECTION_VERSION, _head(raw).seq)
+    return tuple(raw.execute(sql_log.PROJECTION).fetchone()) != (sql.PROJECTION_VERSION, _head(raw).seq)
 
 
 def _rebuild(path: str, wait_s: float) -> None:

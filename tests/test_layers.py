@@ -30,6 +30,8 @@ LEVELS = {
         "prompt",
         "meaning",
         "gate",
+        "author",
+        "remark",
     ),
     2: (
         "place",

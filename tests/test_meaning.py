@@ -138,3 +138,27 @@ def test_the_share_of_known_words_tells_the_language() -> None:
     assert german < 0.7
     assert chinese == 0.0
     assert meaning.words_of("") == []
+
+
+@pytest.mark.parametrize(
+    "solution",
+    ["0123456789abcdef" * 500, "QUFBQUFB" * 700, "A" * 4_000, "acgt" * 1_500, "v" * 15_000, "ab-" * 5_000],
+    ids=["hex", "base64", "zeros", "genome", "one letter", "joined"],
+)
+def test_a_text_of_one_endless_word_breaks_nothing(ledger: Ledger, solution: str) -> None:
+    """It is recorded with a direction of usual length, and every question is answered as before."""
+    wanted = ledger.record(Draft("Which port does the pooler listen on", "6432", "env", "demo"))
+    ledger.record(Draft("A dump of the device", solution, "env", "demo"))
+
+    found = ledger.reader.query("which port does the pooler use?", project="demo")
+
+    assert found.hits[0].id == wanted.id
+    stored = ledger.reader.rows("SELECT problem, whole FROM vector", {})
+    lengths = [meaning.unpacked(values).square ** 0.5 for row in stored for values in row]
+    assert all(0.5 * meaning.LENGTH < length < 1.1 * meaning.LENGTH for length in lengths)
+
+
+def test_a_name_that_the_table_has_is_one_token() -> None:
+    """However long it is."""
+    assert vector("customresourcedefinition") == vector("CustomResourceDefinition")
+    assert vector("customresourcedefinition") != vector("custom resource definition")

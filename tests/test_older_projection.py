@@ -9,7 +9,7 @@ import pytest
 from command import Inside, Shell, refused
 from talk import talking
 
-from ledger import fold
+from ledger import sql
 
 PROMPT = "pgcat refuses connections from the docker network with PGX4711, how did we fix pgcat there?"
 
@@ -73,7 +73,7 @@ def test_a_command_that_reads_says_what_to_do(inside: Inside, shell: Shell, word
 
     done = inside(*words.split())
 
-    refused(done, 29, "version 1", f"reads {fold.PROJECTION_VERSION}", "learnings rebuild", "log itself is untouched")
+    refused(done, 29, "version 1", f"reads {sql.PROJECTION_VERSION}", "learnings rebuild", "log itself is untouched")
     assert shell.file.read_bytes() == before
 
 
@@ -144,7 +144,7 @@ def test_what_is_to_be_done_works_and_loses_nothing(inside: Inside, shell: Shell
     assert done.code == 0, done.err
     assert "rebuilt" in done.out + done.err
     assert log(shell)[: len(before)] == before
-    assert version(shell) == fold.PROJECTION_VERSION
+    assert version(shell) == sql.PROJECTION_VERSION
     ((vectors, learnings),) = inside.document("sql", VECTORS)["rows"]
     assert vectors == learnings >= 32
     assert inside.document("stats")["meaning"]["vectors"] is not None

@@ -232,3 +232,22 @@ def test_titles_compare_by_their_words() -> None:
     """Case, punctuation and spacing do not make another subject."""
     assert query.subject("  The Port:  of `db`!") == query.subject("the port of DB")
     assert query.subject(None) == ""
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [("C++ flags", "C# flags"), ("exit code -1", "exit code 1"), ("node >= 18", "node < 18"), ("a → b", "a ← b")],
+)
+def test_titles_that_differ_in_signs_are_of_different_subjects(one: str, other: str) -> None:
+    """A sign can be the whole difference."""
+    assert query.subject(one) != query.subject(other)
+
+
+def test_a_title_of_closing_signs_has_no_subject() -> None:
+    """So no two of them are on one subject."""
+    assert query.subject("??!") == ""
+
+
+def test_values_of_an_endless_word_are_read_in_linear_time() -> None:
+    """A quadratic pattern would take a quarter of an hour."""
+    assert query.values("a" * 200_000) == {}

@@ -61,17 +61,6 @@ def test_a_rare_word_keeps_nearly_its_score() -> None:
     assert abs(rank.rescaled({7: 5.0}, 100_000)[7] - 5.0) < 0.01
 
 
-@given(SCORES, SCORES, st.floats(0, 1))
-def test_blending_is_a_weighted_sum_of_all_that_was_found(
-    one: dict[int, float], two: dict[int, float], share: float
-) -> None:
-    """No leg loses a hit, and a leg of weight zero adds nothing."""
-    blended = rank.blend([(one, share), (two, 1.0 - share)])
-
-    assert blended.keys() == one.keys() | two.keys()
-    assert rank.blend([(one, 1.0), (two, 0.0)]) == {**dict.fromkeys(two, 0.0), **one}
-
-
 @given(SCORES)
 def test_the_order_is_total(scores: dict[int, float]) -> None:
     """Best first, newest first among equals, the same whatever order they came in."""

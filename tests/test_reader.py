@@ -31,10 +31,10 @@ from ledger.errors import (
     StaleProjection,
     UnknownCategory,
 )
-from ledger.fold import PROJECTION_VERSION
 from ledger.ledger import Ledger
 from ledger.model import Draft, Source, agent, importer, plain
 from ledger.reader import Reader, open_reader
+from ledger.sql import PROJECTION_VERSION
 
 ANYTHING = st.text(alphabet=st.characters(codec=None), max_size=60)
 

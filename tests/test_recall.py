@@ -110,6 +110,44 @@ def test_the_turn_before_is_kept_for_a_session_and_bounded(desk: Recall) -> None
     assert len(turns.before(f"s{recall.SESSIONS_MAX}") or "") == recall.TURN_CHARS
 
 
+@pytest.mark.parametrize(
+    "between", ["ok", "thanks, the docker network is up", "how do I fix it?", "Build #332 passed on main in 4 min."]
+)
+def test_what_names_nothing_does_not_take_the_place_of_the_turn_before(desk: Recall, between: str) -> None:
+    """A go-ahead, good news, a follow-up and a notice leave the last subject where it was."""
+    desk.recall("the docker network drops pgcat, PGX4711", "s1", "elsewhere")
+    desk.recall(between, "s1", "elsewhere")
+
+    assert desk.recall("how do I fix it?", "s1", "demo").ids
+    assert not desk.recall("how do I fix it?", "s2", "demo").ids
+
+
+@pytest.mark.parametrize(
+    "asked", ["怎么修?", "wie behebe ich das?", "¿cómo lo arreglo?", "как исправить?", "どう直せばいい?"]
+)
+def test_a_follow_up_inherits_its_subject_in_any_language(desk: Recall, asked: str) -> None:
+    """It names nothing itself; an instruction that carries its own work inherits nothing."""
+    desk.recall("the docker network drops pgcat, PGX4711", "s1", "elsewhere")
+
+    assert desk.recall(asked, "s1", "demo").ids
+    assert not desk.recall("rename it to foo and add a docstring", "s1", "demo").ids
+
+
+def test_a_transcript_tells_the_last_turn_that_named_something(tmp_path: Path) -> None:
+    """What a client wrote as a prompt, and a go-ahead, are passed over."""
+    path = tmp_path / "t.jsonl"
+    said = [
+        "the pooler hangs",
+        "<task-notification>\n<status>completed</status>\n</task-notification>",
+        "ok",
+        "and now?",
+    ]
+    lines = [json.dumps({"type": "user", "message": {"content": text}}) for text in said]
+    path.write_text("\n".join(lines), "utf-8")
+
+    assert recall.last_prompt(str(path), "and now?") == "the pooler hangs"
+
+
 def test_a_transcript_tells_the_turn_before(tmp_path: Path) -> None:
     """The last thing a person typed is found; tool results, notices, broken lines and links are not taken for it."""
     path = tmp_path / "t.jsonl"
