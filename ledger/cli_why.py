@@ -44,10 +44,9 @@ MEANINGS = {
     "trivial": "the prompt asks for nothing that could have been learned",
     "machine": "the prompt was written by a program",
     "secret": "there is a secret in the prompt, so nothing was done with it",
-    "nothing-informative": "no word of the prompt tells what it is about",
     "nothing-found": "no learning has anything to do with it",
     "gate": "no learning is likely enough to be worth an interruption",
-    "nothing-pinned-or-worked-on": "nothing is pinned, and nothing tells what is worked on",
+    "nothing-known": "this project has no learning that is shown unasked",
     "shown": "passes the gate",
 }
 """What the words for a silence, and for holding a candidate back, mean."""

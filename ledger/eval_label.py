@@ -70,7 +70,7 @@ def _case(reader: Reader, exposure: str, verdicts: Sequence[Verdict]) -> dict[st
     if not right and not wrong and all(one.verdict == "wrong" for one in verdicts):
         return None
     relevant = [name for name in right if name not in wrong]
-    project = _place(reader, verdicts[-1].project, [*relevant, *wrong])
+    project = verdicts[-1].project or EVERYWHERE
     reachable = [name for name in relevant if reader.show(name)["project"] in (project, EVERYWHERE)]
     if relevant and not reachable:
         return None
@@ -80,14 +80,6 @@ def _case(reader: Reader, exposure: str, verdicts: Sequence[Verdict]) -> dict[st
         "acceptable": [name for name in beside if name not in right and name not in wrong],
         "any_of": [], "wrong": list(wrong), "best": None,
     }  # fmt: skip
-
-
-def _place(reader: Reader, project: str | None, named: Sequence[str]) -> str:
-    """Return the project a case asks in: without a project it was shown what lies in any, and asks there."""
-    if project is not None:
-        return project
-    found = (str(reader.show(name)["project"]) for name in named)
-    return next((place for place in found if place != EVERYWHERE), EVERYWHERE)
 
 
 def _around(reader: Reader, projects: set[str], named: set[str]) -> list[dict[str, Any]]:

@@ -18,11 +18,11 @@ from collections.abc import Callable, Iterable
 from typing import Any, NamedTuple
 
 from ledger import choose, frame, hits, redact, sql
-from ledger.answer import Hit
+from ledger.answer import LIMIT_MAX, Hit
 from ledger.errors import FileFault
 from ledger.exposure import Exposure, new_id, time_text
 from ledger.exposures import Exposures
-from ledger.model import TRUST_NOTES
+from ledger.model import EVERYWHERE, TRUST_NOTES
 from ledger.prompt import is_subject
 from ledger.reader import Reader
 from ledger.search import Match, Scope
@@ -42,6 +42,12 @@ TAIL_BYTES = 262_144
 
 START_MAX, START_UNITS = 6, 3_000
 """Most learnings at the start of a session, and their budget in UTF-16 units."""
+
+START_FROM = 0.2
+"""Least probability at which a learning is about what is worked on: a branch `form` met five at .25 to .01."""
+
+START_STRONGEST = 3
+"""Most learnings of a project that a session begins with when nothing tells what is worked on."""
 
 NO_SUBJECT = frozenset(("main", "master", "head", "develop", "development", "trunk", "feature", "fix", "bugfix", "dev"))
 """Words of a branch name that say nothing of what is worked on."""
@@ -164,7 +170,8 @@ class Recall:
         """Return what a session begins with: what a person pinned, and the strongest for what is being worked on.
 
         What is worked on is told by the branch's name and by what this
-        project's last prompts were about. A session that starts, or whose
+        project's last prompts were about; where nothing is pinned either, the most
+        trusted of its newest learnings are shown. A session that starts, or whose
         context was cleared or compacted (`source`), may be shown everything again.
 
         Raises:
@@ -174,16 +181,20 @@ class Recall:
         if session is not None and source != "resume":
             self._turns.forget(session)
             self._unkept.forget(session)
-        words = [*branch_words(branch), *self._subjects(project)]
-        found = self._pinned(project)
-        if words:
-            strong = self._reader.query(" ".join(words), project=project, trust=TRUST_NOTES, limit=START_MAX).hits
-            known = {hit.id for hit in found}
-            found += [hit for hit in strong if hit.id not in known and hit.score > 0]
+        words = [*branch_words(usable(branch or "")), *self._subjects(project)]
+        with self._reader.snapshot():
+            head = self._reader.head()
+            found = self._pinned(project)
+            told = self._worked_on(words, project)
+            if not found and not told:
+                told = self._strongest(project)
+        known = {hit.id for hit in found}
+        found += [hit for hit in told if hit.id not in known]
         shown = found[:START_MAX]
         held = [choose.Held(hit.id, "cap") for hit in found[START_MAX:]]
-        silence = None if shown else "nothing-pinned-or-worked-on"
-        chosen = choose.Choice(shown, held, {hit.id: {"score": hit.score} for hit in found}, silence, {}, words)
+        silence = None if shown else "nothing-known"
+        parts: dict[str, dict[str, float | int]] = {hit.id: {"score": hit.score} for hit in found}
+        chosen = choose.Choice(shown, held, parts, silence, choose.versions(self._reader), words, head)
         return self._told(chosen, session, project, None, START_UNITS, is_start=True, anew=source != "resume")
 
     # -- parts -------------------------------------------------------------------------------------------------------
@@ -204,7 +215,7 @@ class Recall:
         What another call has shown this session since it was chosen is left out
         under the lock of the exposures: of calls that run at once one shows it.
         """
-        name, now, head = new_id(), self._clock(), self._reader.head()
+        name, now, head = new_id(), self._clock(), chosen.head or self._reader.head()
         settled: list[tuple[choose.Choice, frame.Framed]] = []
 
         def settle(seen: frozenset[str], why: str = f"why: learnings why {name}") -> Exposure:
@@ -236,14 +247,29 @@ class Recall:
         return usable(found) or None if found is not None else None
 
     def _pinned(self, project: str | None) -> list[Hit]:
-        places = None if project is None else json.dumps(self._reader.projects(project))
-        scope = Scope(projects=places)
+        places = [EVERYWHERE] if project is None else self._reader.projects(project)
+        scope = Scope(projects=json.dumps(places))
         with self._reader.snapshot():
             rows = self._reader.rows(sql.PINNED, {**scope._asdict(), "many": START_MAX})
             found = [Match(seq, name, 0.0, {}, ()) for seq, name in rows]
             learnings = hits.learnings(self._reader.rows, [match.seq for match in found], scope.at)
             chains = hits.Chains(self._reader.rows, [match.id for match in found], scope.at)
         return [hits.hit(learnings[match.seq], chains, 0.0, (), titles=False) for match in found]
+
+    def _worked_on(self, words: list[str], project: str | None) -> list[Hit]:
+        """Return what is likely meant by what is worked on."""
+        if not words:
+            return []
+        found = self._reader.query(" ".join(words), project=project, trust=TRUST_NOTES, limit=START_MAX).hits
+        return [hit for hit in found if hit.score >= START_FROM]
+
+    def _strongest(self, project: str | None) -> list[Hit]:
+        """Return the most trusted of a project's newest learnings: what a first session is shown."""
+        if project is None:
+            return []
+        listed = self._reader.list_learnings(project, limit=LIMIT_MAX).rows
+        best = sorted((row for row in listed if row.trust >= TRUST_NOTES), key=lambda row: -row.trust)
+        return self._reader.get([row.id for row in best[:START_STRONGEST]]) if best else []
 
     def _subjects(self, project: str | None) -> list[str]:
         """Return what this project's last prompts were about, as far as somebody remembers."""
