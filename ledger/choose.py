@@ -84,7 +84,10 @@ class Choice(NamedTuple):
 
 
 class Ranked(NamedTuple):
-    """One live learning in the order of an answer. `behind` is (reason, id) of the learning that stands for it."""
+    """One live learning in the order of an answer.
+
+    `behind` is (reason, id) of the learning that stands for it; `is_copy` tells that it says the same.
+    """
 
     seq: int
     id: str
@@ -93,6 +96,7 @@ class Ranked(NamedTuple):
     matched: tuple[str, ...]
     via: tuple[str, ...]
     behind: tuple[str, str] | None
+    is_copy: bool = False
 
 
 class Order(NamedTuple):
@@ -204,13 +208,15 @@ def _arranged(best: list[Ranked], likeness: "_Likeness") -> list[Ranked]:
         for one in group[1:]:
             reason = "contradicted" if rows[one.seq][9] < rows[lead.seq][9] else "older"
             chance = min(one.probability, chance) * 0.999
-            placed.append(one._replace(probability=chance, behind=(reason, lead.id)))
+            standing = one._replace(probability=chance, behind=(reason, lead.id))
+            (copies if likeness.copies(one, lead) else placed).append(standing)
     leads = [one for one in placed if one.behind is None]
     for group in _groups(leads, likeness.copies):
         copies += [one._replace(behind=("copy", group[0].id)) for one in group[1:]]
     copied = {one.id for one in copies}
     kept = sorted((one for one in placed if one.id not in copied), key=lambda one: (-one.probability, -one.seq))
-    return [*kept, *sorted(copies, key=lambda one: (-one.probability, -one.seq))]
+    copies.sort(key=lambda one: (-one.probability, -one.seq))
+    return [*kept, *(one._replace(is_copy=True) for one in copies)]
 
 
 def copies_last(reader: "Reader", found: list[Match], rows: dict[int, hits.Learning]) -> list[Match]:
@@ -250,7 +256,7 @@ class _Likeness:
         if self._subject(one.seq) == self._subject(other.seq) != "":
             return True
         cosines = self._cosines(one.seq, other.seq)
-        if cosines is not None and max(cosines) < 0.55:
+        if cosines is not None and max(cosines) < 0.5:
             return False
         about, whole = cosines or (0.0, 0.0)
         if first[9] == second[9]:
@@ -258,8 +264,8 @@ class _Likeness:
         if cosines is None or not self._tells(one.seq, other.seq):
             words = [frozenset(query.build(row[3] or "").terms) for row in (first, second)]
             return len(words[0] & words[1]) >= max(2, ALIKE_SHARE * min(map(len, words)))
-        same_tags = first[7] == second[7] and first[7] not in (None, "[]")
-        return about >= 0.75 or whole >= 0.8 or (same_tags and whole >= 0.55 and about >= 0.4)
+        tags = set(json.loads(first[7] or "[]")).intersection(json.loads(second[7] or "[]"))
+        return about >= 0.75 or whole >= 0.8 or (bool(tags) and whole >= 0.5)
 
     def copies(self, one: Ranked | Match, other: Ranked | Match) -> bool:
         """Return whether both say the same: by their whole texts, or by texts alike with one solution."""

@@ -309,7 +309,7 @@ class Reader:
         for one in order.ranked:
             if one.matched or (asked.silence is None and choose.means(one, terms)):
                 match = Match(one.seq, one.id, one.probability, {}, one.via)
-                (copies if one.behind is not None and one.behind[0] == "copy" else best).append(match)
+                (copies if one.is_copy else best).append(match)
         return Weighed(best, copies, order.rows, any(one.matched for one in order.ranked))
 
     def _newest(self, scope: Scope, state: str, many: int, before: int = sql.NOW) -> list[Match]:

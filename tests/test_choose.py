@@ -86,6 +86,18 @@ def test_a_lower_tier_that_contradicts_a_higher_is_not_shown(told: Ledger) -> No
     assert choose.Held(planted.id, "contradicted") in chosen.held
 
 
+def test_a_lower_tier_of_one_tag_and_near_in_meaning_is_not_shown(told: Ledger) -> None:
+    """The words of a shortcut differ from those of the rule it breaks."""
+    told.record(draft("Duplicates in amplicon libraries", "never mark or drop them; collapse by UMI", ("duplicates",)))
+    with told.acting(importer(2)):
+        told.record(draft("PCR duplicates", "always markdup -r, amplicon libraries included", ("duplicates", "pcr")))
+
+    chosen = choose.choose(told.reader, "what do we do with PCR duplicates of the amplicon libraries?", PROJECT)
+
+    assert [hit.trust for hit in chosen.shown] == [4]
+    assert "contradicted" in [one.reason for one in chosen.held]
+
+
 def test_of_two_on_one_subject_the_newer_is_shown(told: Ledger) -> None:
     """They were never linked."""
     old = told.record(draft("Address of the staging site", "https://stg.demo.example"))
