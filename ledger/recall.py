@@ -129,7 +129,7 @@ class Recall:
         seen = self._exposures.shown(session) if session is not None else frozenset()
         chosen = choose.choose(self._reader, asked, project, before, seen)
         name = new_id()
-        framed = frame.frame(chosen.shown, self._today(), f"why: learnings why {name}")
+        framed = frame.frame(chosen.shown, self._today(), f"why: learnings why {name}", name=name)
         return self._told(chosen, framed, session, project, prompt_id, name)
 
     def session_start(
@@ -157,7 +157,7 @@ class Recall:
         silence = None if shown else "nothing-pinned-or-worked-on"
         chosen = choose.Choice(shown, held, {hit.id: {"score": hit.score} for hit in found}, silence, {}, words)
         name = new_id()
-        framed = frame.frame(shown, self._today(), f"why: learnings why {name}", START_UNITS)
+        framed = frame.frame(shown, self._today(), f"why: learnings why {name}", START_UNITS, name=name)
         return self._told(chosen, framed, session, project, None, name, anew=source != "resume")
 
     # -- parts -------------------------------------------------------------------------------------------------------
