@@ -9,8 +9,8 @@ import re
 import unicodedata
 from typing import NamedTuple
 
-from ledger import redact, screen
-from ledger.errors import BadArgument, BadText, EmptyText, GuardFailed, TooLong, UnknownCategory
+from ledger import echo, redact, screen
+from ledger.errors import BadArgument, BadText, Echoed, EmptyText, GuardFailed, TooLong, UnknownCategory
 from ledger.model import (
     CATEGORIES,
     CONFIDENCES,
@@ -31,6 +31,9 @@ _TERMINAL = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\
 """Escape sequences of a terminal, whole: colours, titles, links, clipboard writes."""
 
 _CONTROLS = re.compile("[\x01-\x08\x0b-\x1f\x7f-\x9f]")
+_OWN_WORDS = ("title", "problem", "solution")
+"""Fields from which recalled text is cut: what the ledger showed it has already."""
+
 _TIME = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d{1,6})?Z\Z")
 
 
@@ -80,16 +83,19 @@ def _is_visible(letter: str) -> bool:
 
 
 def draft(given: Draft) -> Passed:
-    """Return a draft as it may be stored.
+    """Return a draft as it may be stored, without pieces of what was recalled.
 
     Raises:
-        BadInput: a field cannot be stored.
+        BadInput: a field cannot be stored. Echoed: nothing is left of one.
         GuardFailed: redaction or screening could not run.
     """
     kinds: list[str] = []
 
     def passed(field: str, value: str, cap: int, *, required: bool = True) -> str:
-        clean, found = text(field, value, cap, required=required)
+        own = echo.cut(value) if isinstance(value, str) and field in _OWN_WORDS else value
+        if required and own is not value and not own.strip():
+            raise Echoed(field)
+        clean, found = text(field, own, cap, required=required)
         kinds.extend(found)
         return clean
 

@@ -10,7 +10,6 @@ name), another sign (`not`, `only`, `enable` for `disable`), a word of correctio
 Lean path: stdlib only.
 """
 
-import itertools
 import re
 from collections.abc import Iterable
 from typing import NamedTuple
@@ -59,8 +58,8 @@ _PREFIXES = ("dis", "un", "in", "im", "non", "de")
 _patterns: dict[str, re.Pattern[str]] = {}
 _SOURCES = {
     "lead": r"[ \t>*+•·\-]*(?:\d+[.)][ \t]+)?[ \t>]*",
-    "open": rf"<\s*{TAG}\b[^>\n]*>?",
-    "close": rf"<\s*/\s*{TAG}\s*>?",
+    "open": rf"`*<\s*{TAG}\b[^>\n]*>?\s*",
+    "close": rf"<\s*/\s*{TAG}\s*>?[\s`]*",
     "nonce": r"\bexp_[a-z2-7]{25}\b",
     "label": r"lrn_[a-z2-7]{8,26}\s*[·•|,;-].*\btrust [0-4]\b",
     "why": r"(?:why:\s*)?`?learnings why exp_[a-z2-7]+",
@@ -124,7 +123,8 @@ def cut(text: str) -> str:
     """Return a text without the pieces of frames in it; the very same text when there is none.
 
     A block goes from its opening to its closing, or as far as its lines are
-    barred. Without its element, a run of barred lines goes when one of them is a
+    barred; its element stands on lines of its own, as it was shown: one amid a
+    line is somebody's, and left for the screen. Without its element, a run of barred lines goes when one of them is a
     learning's label, its `when:` or `then:`, or names an exposure. A table's rows are barred too, and stay.
     """
     if not _may_hold_a_piece(text):
@@ -134,14 +134,10 @@ def cut(text: str) -> str:
     inside = False
     for line in text.split("\n"):
         bare = line[pattern("lead").match(line).end() :]  # type: ignore[union-attr]
-        opening, closing = pattern("open").search(line), pattern("close").search(line)
-        if opening is not None or closing is not None:
-            kept += _left(run, inside or opening is None)
-            run = []
-            before = line[: opening.start()] if opening is not None else ""
-            after = line[closing.end() :] if closing is not None else ""
-            kept += [part for part in (before, after) if part.strip(" \t>*-•`|")]
-            inside = opening is not None and closing is None
+        ends = pattern("close").fullmatch(bare) is not None
+        if ends or pattern("open").fullmatch(bare):
+            kept += _left(run, inside or ends)
+            run, inside = [], not ends
         elif bare.startswith("|") or (inside and not bare.strip()):
             run.append(line)
         else:
@@ -200,7 +196,7 @@ def said(text: str) -> Said:
         frozenset(word for clause in clauses for word in clause),
         negated,
         tuple((_telling(clause), frozenset(clause)) for clause in clauses),
-        frozenset(pair for clause in clauses for pair in itertools.pairwise(_signs(clause))),
+        frozenset(pair for clause in clauses for pair in _neighbours(clause)),
     )
 
 
@@ -212,9 +208,10 @@ def _telling(words: Iterable[str]) -> frozenset[str]:
     return frozenset(_stem(word) for word in words if not query.is_filler(word) and word not in _set(_NEGATIONS))
 
 
-def _signs(words: Iterable[str]) -> list[str]:
-    kept = (word for word in words if opposites(word) or not query.is_filler(word))
-    return [word if opposites(word) else _stem(word) for word in kept]
+def _neighbours(words: Iterable[str]) -> list[tuple[str, str]]:
+    kept = [word for word in words if opposites(word) or not query.is_filler(word)]
+    signs = [word if opposites(word) else _stem(word) for word in kept]
+    return [(one, signs[at]) for at, one in enumerate(signs[:-1], 1)]
 
 
 def _unescaped(text: str) -> str:

@@ -153,6 +153,12 @@ JOIN learning_state AS s ON s.learning_id = l.id AND {_HOLDS.format("s")}
 ORDER BY l.seq"""
 """Title, state and time of these ids, oldest first."""
 
+SHOWN_TEXTS = """SELECT l.id, l.title, l.problem, l.solution, l.project
+FROM json_each(:ids) AS want CROSS JOIN learning AS l ON l.id = want.value
+JOIN learning_state AS s ON s.learning_id = l.id AND s.to_seq IS NULL
+WHERE s.state = 'current' AND l.erased_by IS NULL ORDER BY l.seq"""
+"""What those of these learnings say that are current."""
+
 _OF_STATE = f"""JOIN learning_state AS s ON s.learning_id = l.id AND {_HOLDS.format("s")}
 WHERE s.state = :state AND l.erased_by IS NULL AND {_FITS}"""
 NEWEST = f"""SELECT l.seq, l.id FROM learning AS l {_OF_STATE} AND l.seq < :before

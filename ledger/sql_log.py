@@ -127,6 +127,8 @@ EVENTS_OF_COMMAND = (
 STANDING = "SELECT learning_id, locator_key, path FROM source WHERE to_seq IS NULL AND locator_key IS NOT NULL"
 AT_LOCATOR = """SELECT DISTINCT l.id FROM source AS s JOIN learning AS l ON l.id = s.learning_id
 WHERE s.locator_key = ? ORDER BY l.seq DESC"""
+STANDS_AT = """SELECT l.content_key FROM source AS s JOIN learning AS l ON l.id = s.learning_id
+WHERE s.learning_id = ? AND s.locator_key = ? AND s.to_seq IS NULL"""
 ALL_SOURCES = """SELECT source_id, locator_key, event_seq, to_seq FROM source
 WHERE learning_id = ? ORDER BY source_id, from_seq"""
 BLOCKED = """SELECT json_extract(data, '$.blocked') FROM event
