@@ -28,6 +28,7 @@ from ledger.errors import (
     TooLong,
 )
 from ledger.fold import Act
+from ledger.heard import heard
 from ledger.model import (
     ALIAS_CHARS,
     ALIASES_MAX,
@@ -45,7 +46,7 @@ from ledger.model import (
     person,
 )
 from ledger.reader import Reader, open_reader
-from ledger.results import Changed, Judged, Loaded, Recorded, Superseded, Undone, Verdict
+from ledger.results import Changed, Judged, Loaded, Recorded, Summarised, Superseded, Undone, Verdict
 from ledger.settings import check_setting
 from ledger.store import Clock, Moment, now_us
 from ledger.store_sqlite import SqliteStore
@@ -281,6 +282,49 @@ class Ledger:
         return Superseded(
             one.id, one.seq, one.supersedes, one.state, loaded, near, conflicts, one.redacted, one.remarks
         )
+
+    # -- sessions ----------
+
+    def summarise(
+        self,
+        session: str,
+        project: str,
+        text: str,
+        *,
+        covers_from: str | None = None,
+        covers_to: str | None = None,
+        event_id: str | None = None,
+        dry_run: bool = False,
+    ) -> Summarised:
+        """Keep what a session was about, for the next one of its project; it is never recalled on a prompt.
+
+        Recalled text is left out of it; one that the screen flags, or of which nothing is left, is not kept.
+
+        Raises:
+            BadInput, GuardFailed: it cannot be stored; nothing was written.
+        """
+        passed = door.summary(session, project, text, covers_from, covers_to)
+        own, echoes = heard(self.reader).without(passed.body["text"], self.reader.projects(passed.body["project"]))
+        body = passed.body | {"text": own}
+        told = Summarised(None, None, body["project"], own, bool(0), echoes, list(passed.kinds), list(passed.remarks))
+        if passed.findings or not own.strip():
+            why = passed.findings[0].reason if passed.findings else "it holds recalled text only"
+            return told._replace(remarks=[*told.remarks, f"the summary was not kept: {why}"])
+        own_id = _own_id(event_id)
+        name = derived_id(own_id)
+        same: list[tuple[str, int]] = []
+
+        def decide(view: View) -> None:
+            binds = {key: body[key] for key in ("session", "project", "text")}
+            same[:] = view.raw.execute(sql_log.SUMMARY_OF, binds).fetchall()
+            if not same:
+                view.add(intent, self.actor)
+
+        intent = NewEvent("session.summarised", f"summary:{name}", {}, body, own_id)
+        events, _ = self._commit(decide, intent, event_id, dry_run)
+        if same and not events:
+            return told._replace(id=same[0][0], seq=same[0][1], duplicate=True)
+        return told._replace(id=name, seq=events[0].seq)
 
     # -- one learning's state ----------
 

@@ -38,6 +38,12 @@ LOCATOR_CHARS = 4_096
 can say the opposite of the whole one. The largest note in a corpus of 269
 public memory notes had 11,000 characters."""
 
+SUMMARY_CHARS = 16_000
+"""Cap of a session's summary; unlike a learning's text a longer one is cut, at its end."""
+
+SUMMARY_HOURS = 48
+"""Hours for which a summary begins the next session of its project."""
+
 ALIAS_CHARS = 60
 ALIASES_MAX = 50
 """Caps of the words that find a learning besides its own."""
@@ -79,6 +85,11 @@ def person(session: str | None = None) -> Actor:
 def agent(session: str) -> Actor:
     """Return the agent of one MCP session."""
     return Actor("agent", "mcp", TRUST_AGENT, session)
+
+
+def hook() -> Actor:
+    """Return the client's hooks: what they hand over an agent wrote. No session is named: its id is free text."""
+    return Actor("program", "hook", TRUST_NOTES)
 
 
 def importer(trust: int) -> Actor:

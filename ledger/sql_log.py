@@ -41,6 +41,9 @@ OPEN_SETTING = """SELECT event_seq FROM setting
 WHERE name = ? AND scope = ? AND machine = ? AND to_seq IS NULL"""
 OPEN_ALIASES = "SELECT event_seq FROM alias WHERE learning_id = ? AND to_seq IS NULL"
 OPEN_JUDGEMENTS = "SELECT learning_id, event_seq FROM judgement WHERE exposure = ? AND to_seq IS NULL"
+OPEN_SUMMARY = "SELECT event_seq FROM session_summary WHERE id = ? AND to_seq IS NULL"
+SUMMARY_OF = """SELECT id, event_seq FROM session_summary
+WHERE session = :session AND project = :project AND text = :text AND to_seq IS NULL ORDER BY event_seq DESC LIMIT 1"""
 PAYLOAD_BODY = "SELECT body FROM payload WHERE seq = ?"
 REOPEN_SOURCE = """INSERT INTO source (source_id, from_seq, to_seq, learning_id, event_seq, kind, locator, locator_key,
                     path, line)
@@ -58,6 +61,8 @@ EMPTY = (
     "UPDATE alias SET words = NULL WHERE event_seq = :seq",
     "DELETE FROM alias_fts WHERE rowid = :seq",
     "UPDATE judgement SET project = NULL, keywords = NULL WHERE event_seq = :seq",
+    """UPDATE session_summary SET session = NULL, project = NULL, text = NULL, covers_from = NULL, covers_to = NULL
+       WHERE event_seq = :seq""",
 )
 """What an erasure does to the projections of event `:seq`."""
 

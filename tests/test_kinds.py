@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from ledger import fold, reader, store, tables
+from ledger import fold, reader, sql, store, tables
 from ledger.errors import NotUndoable, StaleProjection
 from ledger.ledger import Ledger
 from ledger.model import Draft, NewEvent, new_event_id, schema_path
@@ -24,6 +24,7 @@ SEEN = {
     "sources": "SELECT learning_id, locator FROM sources WHERE stands",
     "aliases": "SELECT learning_id, words FROM aliases WHERE holds",
     "judgements": "SELECT exposure, learning_id, verdict, keywords FROM judgements WHERE holds",
+    "summaries": "SELECT session, project, text FROM summaries WHERE holds",
     "settings": "SELECT name, scope, value FROM settings",
     "imports": "SELECT batch, importer, paths FROM imports",
     "rollbacks": "SELECT anchor_seq, anchor_hash FROM rollbacks",
@@ -131,6 +132,7 @@ CASES: dict[str, tuple[Callable[[Ledger], str], Callable[[Ledger, str], int]]] =
     "learning.unpinned": (pinned, lambda ledger, name: ledger.unpin(name).seq),
     "aliases.derived": (one, lambda ledger, name: ledger.alias(name, ["connection pool", "pgbouncer"]).seq),
     "exposure.judged": (one, lambda ledger, name: ledger.judge("exp_a", "wrong", learning=name, keywords=["pool"]).seq),
+    "session.summarised": (nothing, lambda ledger, name: ledger.summarise("s1", "demo", "moved the job").seq or 0),
     "event.undone": (one, lambda ledger, name: ledger.undo(1).seq),
     "payload.erased": (one, erase),
     "setting.changed": (nothing, lambda ledger, name: ledger.set("project_aliases", '{"a":"b"}').seq),
@@ -180,8 +182,7 @@ def test_a_new_kind_is_a_schema_file_a_fold_case_and_a_projection_version(
         lambda *parts: str(tmp_path / parts[-1]) if "doubted" in parts[-1] else schema_path(*parts),
     )
     monkeypatch.setitem(fold.STEPS, "learning.doubted", lambda flags, act: flags._replace(quarantined=True))
-    for module in (fold, reader):
-        monkeypatch.setattr(module, "PROJECTION_VERSION", fold.PROJECTION_VERSION + (module is fold))
+    monkeypatch.setattr(sql, "PROJECTION_VERSION", sql.PROJECTION_VERSION + 1)
 
     with Ledger.init(str(tmp_path / "data" / "ledger.db")) as ledger:
         name = one(ledger)
@@ -209,8 +210,7 @@ def test_the_projections_of_an_older_program_are_rebuilt_by_the_next_command(
     """A new projection version makes the first command rebuild, and say so; a plain read refuses instead."""
     name = one(ledger)
     ledger.close()
-    for module in (fold, reader):
-        monkeypatch.setattr(module, "PROJECTION_VERSION", fold.PROJECTION_VERSION + (module is fold))
+    monkeypatch.setattr(sql, "PROJECTION_VERSION", sql.PROJECTION_VERSION + 1)
 
     with pytest.raises(StaleProjection):
         reader.open_reader(path)
