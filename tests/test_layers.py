@@ -44,6 +44,7 @@ LEVELS = {
         "reader",
         "exposures",
         "heard",
+        "handover",
         "recall",
         "choose",
         "evidence",
