@@ -74,6 +74,25 @@ def scan_paths(
     return scan.readings()
 
 
+def read_note(path: str, home: str | None = None) -> Reading:
+    """Read one note as a part of its folder: what the index links to is known, nothing else is read or missed.
+
+    A note that is gone is read as gone.
+    """
+    scan = _Scan(None, None, home, TRUST_FILES)
+    real = _resolved(os.path.abspath(path))
+    client = projects.slug_folder(real)
+    folder = os.path.join(client, "memory") if client is not None else os.path.dirname(real)
+    for other in files.walk(folder).files:
+        scan.notes.setdefault(other, folder)
+    scan.notes[real] = folder
+    part = scan._part(NOTES, real)
+    part.roots.append(real)
+    part.paths.append(real)
+    scan._read_note(real)
+    return scan._reading(NOTES, scan._trust(real), part)
+
+
 class _Part:
     """What goes into one reading."""
 

@@ -24,6 +24,7 @@ from ledger.model import (
     NewEvent,
     Reading,
     Scan,
+    edited,
     importer,
     learning_id,
     new_event_id,
@@ -155,7 +156,7 @@ class _Import:
     def __init__(self, ledger: Ledger, reading: Reading, plan: Plan, vanished: Vanished, again: bool) -> None:
         self.ledger, self.reading, self.plan, self.vanished, self.again = ledger, reading, plan, vanished, again
         self.key = ledger.store.dedup_key
-        self.actor = importer(reading.trust)
+        self.actor = importer(reading.trust) if reading.trust <= TRUST_NOTES else edited()
         drafts = self._placed(reading.drafts)
         # An export of this very ledger tells it nothing: all of it is here, whatever became of it since.
         own = f"export:{ledger.store.ledger_id}:"

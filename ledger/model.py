@@ -97,6 +97,11 @@ def importer(trust: int) -> Actor:
     return Actor("importer", "import", min(trust, TRUST_NOTES))
 
 
+def edited() -> Actor:
+    """Return an importer that reads what a person changed by hand in a note: their own words, as in a conversation."""
+    return Actor("importer", "import", TRUST_AGENT)
+
+
 class Event(NamedTuple):
     """One row of the log, with its payload.
 

@@ -60,7 +60,7 @@ LEVELS = {
         "project",
         "upgrade",
     ),
-    4: ("view", "ledger", "ingest", "audit", "export", "eval_label", "eval_set", "evals", "replay"),
+    4: ("view", "ledger", "capture", "ingest", "audit", "export", "eval_label", "eval_set", "evals", "replay"),
 }
 LEVEL_OF = {name: level for level, names in LEVELS.items() for name in names}
 LEAN = frozenset((
