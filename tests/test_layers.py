@@ -22,6 +22,7 @@ LEVELS = {
         "screen",
         "frame",
         "echo",
+        "cliff",
         "chain",
         "fold",
         "fits",
