@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterable, Iterator
 
 from importers import export, files, memory_notes, projects
 from importers.files import Unread
+from ledger import own_copy
 from ledger.errors import BadArgument
 from ledger.model import EVERYWHERE, PROJECT_CHARS, TRUST_FILES, TRUST_NOTES, Diagnostic, Draft, Reading
 
@@ -27,6 +28,11 @@ def default_places(home: str) -> list[str]:
     found = [os.path.join(folder, "memory") for folder in _folders(os.path.join(claude, "projects"))]
     found += _folders(os.path.join(claude, "agent-memory"))
     return [folder for folder in found if os.path.isdir(folder)]
+
+
+def client_files(cwd: str, home: str) -> list[str]:
+    """Return the files that a client started in a folder loads, and the notes of the project there."""
+    return [*own_copy.instructions(cwd, home), *own_copy.notes([projects.memory_folder(cwd, home)])]
 
 
 def _folders(path: str) -> list[str]:

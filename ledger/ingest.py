@@ -170,6 +170,7 @@ class _Import:
         self.whole = reading.whole - {place.locator for place in places}
         self.unread = (*reading.unread, *(place.path for place in places if place.path is not None))
         self.skipped = len(refused)
+        self._recognise_mended()
         if reading.trust <= TRUST_NOTES:
             self._leave_out_echoes()
         self.batch: int | None = None
@@ -190,6 +191,21 @@ class _Import:
             draft._replace(project=places.get(draft.source.locator, draft.project)) if draft.source else draft
             for draft in drafts
         ]
+
+    def _recognise_mended(self) -> None:
+        """Take what a place says since it was mended for what it is: the learning that replaced what stood there.
+
+        The note gives those words another problem, so that the content key alone would make a second learning of them.
+        """
+        connection = self.ledger.store.connection()
+        for number, one in enumerate(self.found):
+            if connection.execute(sql_log.SAME_CONTENT, (one.content_key,)).fetchone() is not None:
+                continue
+            said = " ".join(one.draft.solution.split())
+            for problem, solution, key in connection.execute(sql_log.HEADS_AT, {"key": one.locator_key}).fetchall():
+                if " ".join(solution.split()) == said:
+                    draft = one.draft._replace(problem=problem, solution=solution)
+                    self.found[number] = one._replace(draft=draft, content_key=bytes(key))
 
     def _leave_out_echoes(self) -> None:
         """Leave out what only says again what was shown; a person's own edit is never weighed.

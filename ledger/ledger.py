@@ -14,9 +14,10 @@ from contextlib import contextmanager
 from types import TracebackType
 from typing import Any
 
-from ledger import chain, door, fold, place, sql_log
+from ledger import chain, door, fold, own_copy, place, sql_log
 from ledger.answer import Conflict as Contradiction
 from ledger.answer import Near
+from ledger.echo import Learned
 from ledger.errors import (
     BadArgument,
     Conflict,
@@ -60,6 +61,8 @@ class Ledger:
         self.store = store
         self.path = store.path
         self._reader: Reader | None = None
+        self.files: Sequence[str] = ()
+        """Files that the agent's client loads: what is replaced or taken back is looked for in them too."""
 
     @classmethod
     def init(cls, path: str, actor: Actor | None = None, *, clock: Clock = now_us) -> "Ledger":
@@ -278,7 +281,7 @@ class Ledger:
         pinned = [name for name in one.supersedes if view.flags(name).pinned]
         if pinned:
             one.remarks.append(f"{pinned[0]} was pinned; pin the new one with `learnings pin {one.id}`")
-        loaded = self._still_loaded(olds) if one.supersedes else []
+        loaded = self._still_loaded(olds, [passed.draft.solution]) if one.supersedes else []
         return Superseded(
             one.id, one.seq, one.supersedes, one.state, loaded, near, conflicts, one.redacted, one.remarks
         )
@@ -798,17 +801,23 @@ class Ledger:
             ):
                 self._needs_person(command)
 
-    def _still_loaded(self, names: Sequence[str]) -> list[Loaded]:
-        """Return the lines of files that still say what these learnings say."""
-        found: list[Loaded] = []
+    def _still_loaded(self, names: Sequence[str], but: Sequence[str] = ()) -> list[Loaded]:
+        """Return the lines of files that still say what these learnings say, and not what is true instead."""
+        found: dict[Loaded, None] = {}
+        connection = self.store.connection()
         for name in names:
-            row = self.store.connection().execute(sql_log.LEARNING, (name,)).fetchone()
+            row = connection.execute(sql_log.LEARNING, (name,)).fetchone()
             texts = dict(zip(sql_log.LEARNING_COLUMNS, row, strict=True)) if row is not None else {}
-            for path, line in self.store.connection().execute(sql_log.STANDING_FILES, (name,)).fetchall():
-                at = place.line_of(path, (texts.get("solution"), texts.get("problem")), line)
-                if at is not None:
-                    found.append(Loaded(path, at))
-        return found
+            if texts.get("solution") is None:
+                continue
+            for path, line in connection.execute(sql_log.STANDING_FILES, (name,)).fetchall():
+                at = place.line_of(path, (texts["solution"], texts["problem"]), line)
+                if at is not None and not any(place.line_of(path, (text,), at) == at for text in but):
+                    found[Loaded(path, at)] = None
+            learned = Learned(name, texts["title"], texts["problem"], texts["solution"], texts["project"])
+            for one in own_copy.standing(learned, self.files, but):
+                found[Loaded(one.file, one.line)] = None
+        return list(found)
 
 
 class Again(Exception):

@@ -166,6 +166,20 @@ JOIN learning_state AS s ON s.learning_id = l.id AND s.to_seq IS NULL
 WHERE s.state = 'current' AND l.erased_by IS NULL ORDER BY l.seq"""
 """What those of these learnings say that are current."""
 
+GONE_TEXTS = """SELECT l.id, l.title, l.problem, l.solution, l.project, s.state
+FROM learning_state AS s JOIN learning AS l ON l.id = s.learning_id
+WHERE s.to_seq IS NULL AND s.state IN ('superseded', 'retracted') AND l.erased_by IS NULL
+ORDER BY s.from_seq DESC, l.seq DESC LIMIT :many"""
+"""What those say that were superseded or retracted, the last one first."""
+
+HEAD_TEXTS = """WITH RECURSIVE chain (id) AS (
+  SELECT :id UNION SELECT k.new_id FROM link AS k JOIN chain AS c ON k.old_id = c.id WHERE k.to_seq IS NULL)
+SELECT l.id, l.title, l.problem, l.solution, l.project
+FROM chain AS c JOIN learning AS l ON l.id = c.id
+JOIN learning_state AS s ON s.learning_id = l.id AND s.to_seq IS NULL
+WHERE s.state = 'current' AND l.erased_by IS NULL ORDER BY l.seq"""
+"""What the live heads of a learning's chain say."""
+
 _OF_STATE = f"""JOIN learning_state AS s ON s.learning_id = l.id AND {_HOLDS.format("s")}
 WHERE s.state = :state AND l.erased_by IS NULL AND {_FITS}"""
 NEWEST = f"""SELECT l.seq, l.id FROM learning AS l {_OF_STATE} AND l.seq < :before

@@ -134,6 +134,15 @@ AT_LOCATOR = """SELECT DISTINCT l.id FROM source AS s JOIN learning AS l ON l.id
 WHERE s.locator_key = ? ORDER BY l.seq DESC"""
 STANDS_AT = """SELECT l.content_key FROM source AS s JOIN learning AS l ON l.id = s.learning_id
 WHERE s.learning_id = ? AND s.locator_key = ? AND s.to_seq IS NULL"""
+HEADS_AT = """WITH RECURSIVE chain (id) AS (
+  SELECT s.learning_id FROM source AS s JOIN learning_state AS t ON t.learning_id = s.learning_id AND t.to_seq IS NULL
+  WHERE s.locator_key = :key AND t.state = 'superseded'
+  UNION SELECT k.new_id FROM link AS k JOIN chain AS c ON k.old_id = c.id WHERE k.to_seq IS NULL)
+SELECT l.problem, l.solution, l.content_key FROM chain AS c JOIN learning AS l ON l.id = c.id
+JOIN learning_state AS s ON s.learning_id = l.id AND s.to_seq IS NULL
+WHERE s.state = 'current' AND l.solution IS NOT NULL ORDER BY l.seq"""
+"""What the live heads say of those superseded learnings that ever stood at a place."""
+
 ALL_SOURCES = """SELECT source_id, locator_key, event_seq, to_seq FROM source
 WHERE learning_id = ? ORDER BY source_id, from_seq"""
 BLOCKED = """SELECT json_extract(data, '$.blocked') FROM event

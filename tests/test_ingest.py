@@ -450,3 +450,20 @@ def test_nobody_records_recalled_text(ledger: Ledger, shown: tuple[str, str]) ->
     kept = ledger.record(Draft("the pooler", f"restart it\n{shown[1]}", "env", "demo"))
 
     assert ledger.reader.show(kept.id)["solution"] == "restart it"
+
+
+def test_a_note_that_was_mended_after_a_supersede_is_no_proposal(ledger: Ledger, bring: Bring, notes: Path) -> None:
+    """It says what replaced it, under a problem of its own: that stands there now, and a later edit is one of it."""
+    bring()
+    (old,) = [row.id for row in ledger.reader.list_learnings(limit=50).rows if "pooler" in row.title.lower()]
+    ledger.supersede(old, "the pooler of billing moved", "The pooler of billing listens on port 7000.", "it moved")
+    write(notes, "pooler", "reference", "Where the pooler listens", "The pooler of billing listens on port 7000.")
+
+    first, second = bring(), bring()
+
+    assert [(one.recorded, one.proposed, one.superseded, one.retracted) for one in (first, second)] == [
+        (0, 0, 0, 0)
+    ] * 2
+    assert second.batch is None
+    write(notes, "pooler", "reference", "Where the pooler listens", "The pooler of billing listens on port 8000.")
+    assert bring().proposed == 1
