@@ -39,7 +39,7 @@ MEANING = frozenset(("about", "whole", "prompt", "stands_out", "agree", "ahead_m
 RIDGE = 20.0
 """Penalty of a weight over numbers of unit spread; 3 to 30 differ by less than one prompt in a hundred."""
 
-SHOW_FROM = {True: 0.45, False: 0.45}
+SHOW_FROM = {True: 0.48, False: 0.45}
 """Probability from which a candidate is shown, with vectors and without."""
 
 SHARE_OF_BEST = 0.5

@@ -11,9 +11,9 @@ import time
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from ledger import answer, hits, meaning, query, search, sql
+from ledger import answer, gate, hits, meaning, query, search, sql
 from ledger.answer import HistoryEvent, Hit, Summary
-from ledger.errors import AmbiguousId, BadArgument, NotFound
+from ledger.errors import AmbiguousId, BadArgument, GuardFailed, NotFound
 from ledger.model import AGENT_PREFIX_CHARS, ID_CHARS, ID_PREFIX, schema_path
 from ledger.search import Match, Words
 
@@ -164,15 +164,28 @@ def _meaning(reader: "Reader") -> dict[str, Any]:
     found = reader.rows(sql.VECTOR_VERSION, {})
     version, vectors = table.version if table is not None else None, found[0][0] if found else None
     fault = _table_fault()
-    if fault is None and version is None:
+    if fault is not None:
+        version = None
+    elif version is None:
         fault = "search by meaning is switched off"
+    if fault is None:
+        fault = _gate_fault()
     if fault is None and vectors != version:
         fault = "the ledger has no vectors of this table; run `learnings rebuild`"
     return {"table": version, "vectors": vectors, "words_alone": fault}
 
 
+def _gate_fault() -> str | None:
+    """Return what is wrong with the numbers that weigh what was found, of which a search by words needs none."""
+    try:
+        gate.gate()
+    except GuardFailed as error:
+        return f"{error.message}; {ANEW}"
+    return None
+
+
 def _table_fault() -> str | None:
-    """Return what is wrong with the token table that ships with the program; every page of it is read, 15 ms."""
+    """Return what is wrong with the token table that ships with the program; every row of it is read, 40 ms."""
     try:
         path = schema_path("tokens.sqlite")
     except FileNotFoundError:
@@ -182,7 +195,9 @@ def _table_fault() -> str | None:
     try:
         file = sqlite3.connect(f"file:{quoted}?mode=ro&immutable=1", uri=True)
         try:
-            if file.execute("PRAGMA quick_check(1)").fetchall() == [("ok",)]:
+            binds = {"dims": meaning.DIMS, "heaviest": meaning.WEIGHT_MAX}
+            whole = file.execute("PRAGMA quick_check(1)").fetchall() == [("ok",)]
+            if whole and file.execute(sql.ODD_PIECES, binds).fetchall() == [(0,)]:
                 version = str(dict(file.execute(sql.PIECE_META)).get("version", ""))
         finally:
             file.close()
@@ -190,6 +205,8 @@ def _table_fault() -> str | None:
         version = None
     if version is None:
         return f"the token table is damaged; {ANEW}"
+    if not version:
+        return f"the token table names no version; {ANEW}"
     if version != meaning.VERSION:
         return f"the token table is of version {version[:20]}, this program reads {meaning.VERSION}; {ANEW}"
     return None

@@ -96,9 +96,10 @@ class Call(NamedTuple):
             self.remark(f"made a new ledger, readable by you alone: {self.file}")
         return ledger
 
-    def undo_hint(self, seq: int, word: str = "undo") -> str:
-        """Return how to take event `seq` back, as something to type."""
-        return f"({word}: {self.typed('undo', str(seq))})"
+    def undo_hint(self, seq: int, word: str = "undo", batch: int | None = None) -> str:
+        """Return how to take event `seq` back, or all of `batch`, as something to type."""
+        what = (str(seq),) if batch is None else ("--batch", str(batch))
+        return f"({word}: {self.typed('undo', *what)})"
 
     def typed(self, *words: str) -> str:
         """Return a command that works on the same file, quoted for a shell."""

@@ -8,7 +8,7 @@ from typing import Any
 from ledger import cli_text, evals
 from ledger.cli_call import Arg, Call, Result, command
 from ledger.cli_progress import bar
-from ledger.errors import BadArgument, NotFound
+from ledger.errors import BadArgument, FileFault, NotFound
 from ledger.eval_label import judged
 from ledger.eval_set import LEARNINGS, QUERIES, read
 from ledger.export import write
@@ -78,10 +78,15 @@ def _label(call: Call, folder: str) -> Result:
     """Write what people judged as a set that `learnings eval` reads."""
     import os
 
+    there = [name for name in (LEARNINGS, QUERIES) if os.path.lexists(os.path.join(folder, name))]
+    if there:
+        raise FileFault(
+            f"{os.path.join(folder, there[0])} is there already; nothing was written", "name another folder"
+        )
     with call.reading() as reader:
         learnings, cases = judged(reader)
     if not cases:
-        raise NotFound("nothing has been judged yet; nothing was written", "see `learnings wrong`")
+        raise NotFound("nothing was judged of which a case can be made; nothing was written", "see `learnings wrong`")
     make_folder(os.path.join(folder, LEARNINGS))
     lines = [[json.dumps(row, ensure_ascii=False) for row in rows] for rows in (learnings, cases)]
     counts = [write(os.path.join(folder, name), rows) for name, rows in zip((LEARNINGS, QUERIES), lines, strict=True)]

@@ -11,7 +11,8 @@ import stat
 from typing import Any
 
 from ledger.errors import BadArgument, BadText, LedgerError, ReadOnly
-from ledger.exposures import COLUMNS, SCHEMA, path_beside
+from ledger.exposure import COLUMNS
+from ledger.exposures import SCHEMA, path_beside
 from ledger.reader import fault
 
 ASKED_EVERY = 20_000

@@ -11,15 +11,17 @@ from ledger.cli_call import DRY_RUN, EVENT_ID, Arg, Call, Result, command, numbe
 from ledger.cli_read import project_of, whole_id
 from ledger.cli_write import REASON, written
 from ledger.errors import BadArgument, NotFound
-from ledger.exposures import Exposure, Exposures
-from ledger.model import Draft, plain
+from ledger.exposure import PREFIX, Exposure
+from ledger.exposures import Exposures
+from ledger.model import EVERYWHERE, Draft, plain
 from ledger.reader import Reader
 from ledger.recall import Recall
 
-EXPOSURE_PREFIX = "exp_"
-
 PROJECT = Arg("--project", "the project the prompt is typed in (default: that of this folder)")
 PREVIOUS = Arg("--previous", "the turn before, which may sharpen what a short prompt is about")
+
+UNASKED = ("trivial", "machine", "secret", "nothing-informative", "off")
+"""Silences for which nothing was looked for anywhere."""
 
 
 @command(
@@ -42,13 +44,26 @@ def recall(call: Call) -> Result:
             found = desk.recall(prompt, given.session, project, given.previous, transcript=given.transcript)
         finally:
             desk.close()
-    return _recalled(call, plain(found))
+        where = looked_in(reader, project, found.reasons["silence"])
+    return _recalled(call, plain(found), where)
 
 
-def _recalled(call: Call, document: dict[str, Any]) -> Result:
+def _recalled(call: Call, document: dict[str, Any], where: str = "") -> Result:
     if not document["text"]:
-        call.remark(f"nothing is shown ({document['reasons']['silence'] or 'budget'})")
+        call.remark(f"nothing is shown ({document['reasons']['silence'] or 'budget'}){where}")
     return Result(document, document["text"].splitlines)
+
+
+def looked_in(reader: Reader, project: str | None, silence: str | None) -> str:
+    """Return where something was looked for, as the end of a sentence; '' where nothing was."""
+    if silence in UNASKED:
+        return ""
+    if project is None:
+        return "; looked in every project"
+    names = [name for name in reader.projects(project) if name != EVERYWHERE]
+    word = "project" if len(names) == 1 else "the projects"
+    where = f"{word} {', '.join(names)} and " if names else ""
+    return f"; looked in {where}what holds everywhere (--project names another)"
 
 
 @command(
@@ -59,8 +74,11 @@ def exposures(call: Call) -> Result:
     """List what prompts were shown and what was held back, the last one first."""
     if not 1 <= call.given.limit <= LIMIT_MAX:
         raise BadArgument(f"limit is {call.given.limit}", f"limit may be 1 to {LIMIT_MAX}")
-    with call.reading() as reader, remembered(reader) as kept:
+    with call.reading() as reader, Exposures(reader.path, reader.meta()["ledger_id"]) as kept:
         found = kept.newest(call.given.limit, call.given.session)
+        lost = kept.lost()
+    if lost is not None:
+        call.remark(lost)
     document = {"exposures": [_told(one) for one in found]}
     if not found:
         call.remark("nothing was shown yet")
@@ -103,27 +121,28 @@ def wrong(call: Call) -> Result:
         raise BadArgument("these options do not go together; nothing was written", "see `learnings wrong --help`")
     verdict = "right" if given.right else "silent" if given.silent else "wrong"
     with call.writing() as ledger:
-        one, learning = _judged(ledger.reader, given.id, given.session)
+        one, learning = _judged(call, ledger.reader)
         if learning is None and len(one.shown) == 1 and verdict != "silent":
             learning = one.shown[0]
-        instead = _instead(call, ledger.reader, learning) if given.solution is not None else None
+        instead = _instead(call, ledger.reader, one, learning) if given.solution is not None else None
         done = ledger.judge(
             one.id, verdict, learning=learning, shown=one.shown, keywords=one.keywords, project=one.project,
             reason=given.reason, instead=instead, event_id=given.event_id, dry_run=given.dry_run,
         )  # fmt: skip
     about = cli_text.short(done.learning) if done.learning else cli_text.short(done.exposure)
     new = f", superseded by {cli_text.short(done.superseded_by)}" if done.superseded_by else ""
-    return written(call, plain(done), f"judged {about} {done.verdict}{new}")
+    return written(call, plain(done), f"judged {about} {done.verdict}{new}", batch=done.batch)
 
 
-def _judged(reader: Reader, typed: str | None, session: str | None) -> tuple[Exposure, str | None]:
+def _judged(call: Call, reader: Reader) -> tuple[Exposure, str | None]:
     """Return the exposure that is meant, and the learning of it when one is named.
 
     Raises:
         NotFound: nothing was shown, or not that.
     """
-    with remembered(reader) as kept:
-        if typed is not None and typed.startswith(EXPOSURE_PREFIX):
+    typed, session = call.given.id, call.given.session
+    with remembered(call, reader) as kept:
+        if typed is not None and typed.startswith(PREFIX):
             return kept.find(typed.rstrip("…")), None
         found = kept.newest(LIMIT_MAX, session, spoke=True)
     if typed is None and found:
@@ -136,10 +155,22 @@ def _judged(reader: Reader, typed: str | None, session: str | None) -> tuple[Exp
     raise NotFound("that was not shown to anybody lately; nothing was written", "see `learnings exposures`")
 
 
-def _instead(call: Call, reader: Reader, learning: str | None) -> Draft | None:
-    """Return what a learning is to be superseded by: its own texts, with what was typed in their place."""
+def _instead(call: Call, reader: Reader, one: Exposure, learning: str | None) -> Draft | None:
+    """Return what a learning is to be superseded by: its own texts, with what was typed in their place.
+
+    Raises:
+        BadArgument: nothing was shown there, or several learnings and none is named.
+    """
+    if not one.shown:
+        raise BadArgument(
+            "nothing was shown there, so nothing can be superseded; nothing was written",
+            "record what should have been known: `learnings record --problem … --solution …`",
+        )
     if learning is None:
-        raise BadArgument("several learnings were shown; nothing was written", "name the one to be superseded")
+        raise BadArgument(
+            "several learnings were shown; nothing was written",
+            f"name the one to be superseded: {cli_text.shorts(one.shown)}",
+        )
     problem, solution = texts(call.given.problem or "", call.given.solution)
     old = reader.show(learning)
     title = None if problem else old["title"]
@@ -147,10 +178,14 @@ def _instead(call: Call, reader: Reader, learning: str | None) -> Draft | None:
 
 
 @contextmanager
-def remembered(reader: Reader) -> Iterator[Exposures]:
-    """Open the exposures beside a ledger."""
+def remembered(call: Call, reader: Reader) -> Iterator[Exposures]:
+    """Open the exposures beside a ledger, and say what became of a damaged file."""
     with Exposures(reader.path, reader.meta()["ledger_id"]) as kept:
-        yield kept
+        try:
+            yield kept
+        finally:
+            for text in kept.remarks:
+                call.remark(text)
 
 
 def project_here(call: Call) -> str | None:

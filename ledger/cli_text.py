@@ -20,8 +20,8 @@ ERASED = "(erased)"
 
 
 def short(learning: str) -> str:
-    """Return an id as it is shown; the ellipsis is accepted when it is typed again."""
-    return learning if len(learning) <= ID_SHOWN else learning[:ID_SHOWN] + "…"
+    """Return an id as it is shown; the ellipsis is accepted when it is typed again. Other names stay whole."""
+    return learning if len(learning) <= ID_SHOWN or ":" in learning else learning[:ID_SHOWN] + "…"
 
 
 def shorts(ids: Iterable[str]) -> str:
@@ -116,7 +116,8 @@ def shown(learning: dict[str, Any]) -> Iterator[str]:
     if learning["observed_at"]:
         yield f"    observed    {learning['observed_at']}"
     if learning["batch"] is not None:
-        yield f"    imported    in batch {learning['batch']}"
+        how = "imported    in batch" if learning["channel"] == "import" else "corrects    with the verdict of event"
+        yield f"    {how} {learning['batch']}"
     if learning["erased_by"] is not None:
         yield f"    erased      by event {learning['erased_by']}"
     for source in learning["sources"]:

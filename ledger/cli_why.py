@@ -1,7 +1,8 @@
 """Why a prompt is shown what it is, or nothing: `why`.
 
 A text is chosen for now, an exposure is told as it was remembered; `--exact`
-chooses once more in a copy of the ledger as it was then. Nothing is remembered
+chooses once more in a copy of the ledger as it was then, for an exposure with the
+keywords that were kept, which need not bring what the prompt brought. Nothing is remembered
 of a question, and a text with a secret in it ends as it does in recall: before
 anything else is done with it.
 """
@@ -16,8 +17,8 @@ from typing import Any
 from ledger import choose, cli_text, sql
 from ledger.answer import LIMIT_MAX
 from ledger.cli_call import Arg, Call, Result, command, prompt_text
-from ledger.cli_recall import EXPOSURE_PREFIX, PREVIOUS, PROJECT, project_here, remembered
-from ledger.exposures import Exposure
+from ledger.cli_recall import PREVIOUS, PROJECT, looked_in, project_here, remembered
+from ledger.exposure import PREFIX, Exposure
 from ledger.reader import Reader, open_reader
 from ledger.recall import SECRET, usable
 
@@ -43,10 +44,9 @@ MEANINGS = {
     "trivial": "the prompt asks for nothing that could have been learned",
     "machine": "the prompt was written by a program",
     "secret": "there is a secret in the prompt, so nothing was done with it",
-    "nothing-informative": "no word of the prompt tells what it is about",
     "nothing-found": "no learning has anything to do with it",
     "gate": "no learning is likely enough to be worth an interruption",
-    "nothing-pinned-or-worked-on": "nothing is pinned, and nothing tells what is worked on",
+    "nothing-known": "this project has no learning that is shown unasked",
     "shown": "passes the gate",
 }
 """What the words for a silence, and for holding a candidate back, mean."""
@@ -56,21 +56,26 @@ MEANINGS = {
     Arg("asked", "an exposure's id, or a prompt; `-` reads it from standard input", many="+"),
     PROJECT,
     PREVIOUS,
-    Arg("--exact", "replay the log up to that moment and choose again; an exposure asks with its keywords",
-        is_flag=True),
+    Arg("--exact", "replay the log up to that moment and choose again; an exposure keeps no prompt and asks with its"
+        " keywords, so the answer may differ from what was shown: both are told", is_flag=True),
 )  # fmt: skip
 def why(call: Call) -> Result:
     """Say which learnings came into question for a prompt, by which numbers, and why each is shown or not."""
-    asked = prompt_text(" ".join(call.given.asked))
+    asked, exact = prompt_text(" ".join(call.given.asked)), call.given.exact
     with call.reading() as reader:
-        if asked.startswith(EXPOSURE_PREFIX) and len(asked.split()) == 1:
-            document = _of_exposure(reader, asked.strip().rstrip("…"), exact=call.given.exact)
-        elif call.given.exact and usable(asked) is not None:
+        if asked.startswith(PREFIX) and len(asked.split()) == 1:
+            with remembered(call, reader) as kept:
+                one = kept.find(asked.strip().rstrip("…"))
+            project, document = one.project, _of_exposure(reader, one, exact=exact)
+        elif exact and usable(asked) is not None:
+            project = project_here(call)
             with _replayed(reader, reader.head().seq) as then:
-                document = _of_text(then, asked, project_here(call), call.given.previous)
+                document = _of_text(then, asked, project, call.given.previous)
         else:
-            document = _of_text(reader, asked, project_here(call), call.given.previous)
-    return Result(document, lambda: _told(document))
+            project = project_here(call)
+            document = _of_text(reader, asked, project, call.given.previous)
+        where = looked_in(reader, project, document["silence"])
+    return Result(document, lambda: _told(document, where))
 
 
 def _of_text(reader: Reader, text: str, project: str | None, previous: str | None) -> dict[str, Any]:
@@ -84,10 +89,8 @@ def _of_text(reader: Reader, text: str, project: str | None, previous: str | Non
     return _document(reader, None, chosen, [hit.id for hit in chosen.shown], via)
 
 
-def _of_exposure(reader: Reader, prefix: str, *, exact: bool) -> dict[str, Any]:
+def _of_exposure(reader: Reader, one: Exposure, *, exact: bool) -> dict[str, Any]:
     """Tell what was remembered of an exposure, in the same form."""
-    with remembered(reader) as kept:
-        one = kept.find(prefix)
     parts = {name: {key: part for key, part in told.items() if key != "via"} for name, told in one.parts.items()}
     via = {name: told["via"] for name, told in one.parts.items() if "via" in told}
     held = [choose.Held(row["id"], row["reason"]) for row in one.held]
@@ -135,12 +138,15 @@ def _replayed(reader: Reader, seq: int) -> Iterator[Reader]:
 # -- for people ------------------------------------------------------------------------------------------------------
 
 
-def _told(document: dict[str, Any]) -> Iterator[str]:
+def _told(document: dict[str, Any], where: str) -> Iterator[str]:
     """Show the outcome, the likeliest candidates with what led to them, and what the words mean."""
+    if document["exposure"]:
+        yield _outcome("shown then", document)
     if document["keywords"]:
         yield f"looked for {', '.join(document['keywords'])}"
     if document["silence"]:
-        yield f"nothing is shown ({document['silence']}): {MEANINGS.get(document['silence'], 'see the candidates')}"
+        meant = MEANINGS.get(document["silence"], "see the candidates")
+        yield f"nothing is shown ({document['silence']}): {meant}{where}"
     candidates = document["candidates"][:LINES_MAX]
     rows = [
         (one["reason"], _percent(one["parts"]), cli_text.short(one["id"]), cli_text.line_of(one["title"]))
@@ -156,8 +162,17 @@ def _told(document: dict[str, Any]) -> Iterator[str]:
     yield from _meanings(one["reason"] for one in candidates)
     if document.get("exact"):
         yield ""
-        yield f"chosen again with these keywords, as of event {document['exact']['seq']}:"
-        yield from (f"  {line}".rstrip() for line in _told(document["exact"]))
+        yield (
+            f"asked again with the keywords that were kept, as of event {document['exact']['seq']}; "
+            "the prompt never is, so this may differ from what was shown:"
+        )
+        yield "  " + _outcome("shown now", document["exact"])
+        yield from (f"  {line}".rstrip() for line in _told(document["exact"], ""))
+
+
+def _outcome(word: str, document: dict[str, Any]) -> str:
+    """Return what was shown, or that it was nothing, in a line."""
+    return f"{word}: {cli_text.shorts(document['shown']) or 'nothing (' + str(document['silence'] or 'budget') + ')'}"
 
 
 def _percent(parts: dict[str, Any]) -> str:

@@ -12,7 +12,7 @@ from ledger import cli_mend, cli_text, door
 from ledger.cli_call import DRY_RUN, EVENT_ID, Arg, Call, Result, command, number, texts
 from ledger.cli_read import LEARNING, project_of, whole_id
 from ledger.errors import BadArgument, EmptyText
-from ledger.model import CATEGORIES, EVERYWHERE, PROJECT_CHARS, Draft, plain
+from ledger.model import ALIAS_CHARS, CATEGORIES, EVERYWHERE, PROJECT_CHARS, Draft, plain
 
 if TYPE_CHECKING:
     from ledger.ledger import Ledger
@@ -119,7 +119,7 @@ def retract(call: Call) -> Result:
 
 @command(
     Arg("seq", "the event to take back (see `learnings history ID`)", kind=number, many="?"),
-    Arg("--batch", "take a whole import back", kind=number),
+    Arg("--batch", "take a whole import back, or a verdict with its correction", kind=number),
     Arg("--cascade", "take along what builds upon it", is_flag=True),
     Arg("--edit-source", "also put back the files that were mended with it", is_flag=True),
     REASON,
@@ -197,7 +197,8 @@ def release(call: Call) -> Result:
 def alias(call: Call) -> Result:
     """Let a learning be found by these words too, in the place of those it had before."""
     words = call.given.words
-    told = f"aliased as {', '.join(words)}:" if words else "took the aliases from"
+    kept = [door.text("alias", " ".join(word.split()), ALIAS_CHARS)[0] for word in words]  # as they are stored
+    told = f"aliased as {', '.join(dict.fromkeys(kept))}:" if words else "took the aliases from"
     return _change(call, told, lambda ledger: ledger.alias, words)
 
 
@@ -247,9 +248,16 @@ def _change(call: Call, verb: str, method: Callable[["Ledger"], Method], *more: 
     return written(call, plain(done), f"{verb} {cli_text.short(done.id)}, now {done.state}")
 
 
-def written(call: Call, document: dict[str, Any], line: str, word: str = "undo", is_undoable: bool = True) -> Result:
-    """Return the answer of a command that appended an event: one line, with how to take it back; print its remarks."""
-    hint = call.undo_hint(document["seq"], word)
+def written(
+    call: Call,
+    document: dict[str, Any],
+    line: str,
+    word: str = "undo",
+    is_undoable: bool = True,
+    batch: int | None = None,
+) -> Result:
+    """Return the answer of a command that appended events: one line, with how to take them back; print its remarks."""
+    hint = call.undo_hint(document["seq"], word, batch)
     if call.given.dry_run:
         call.remark("dry run: nothing was written")
     for text in cli_text.advice(document):

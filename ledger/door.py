@@ -67,10 +67,7 @@ def text(field: str, value: str, cap: int, *, required: bool = True) -> tuple[st
     plain = value.replace("\r\n", "\n").replace("\r", "\n") if "\r" in value else value
     if not plain.isprintable():
         plain = _CONTROLS.sub("", _TERMINAL.sub("", plain))
-    try:
-        clean, kinds = redact.scrub(plain.strip())
-    except Exception as error:  # noqa: BLE001 - whatever failed, nothing may be stored
-        raise GuardFailed(f"the redactor failed on {field} ({type(error).__name__})") from None
+    clean, kinds = redact.guarded(field, plain.strip())
     if required and not any(map(_is_visible, clean)):
         raise EmptyText(field)
     if len(clean) > cap:

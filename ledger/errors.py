@@ -116,13 +116,14 @@ class AmbiguousId(NotFound):
 
     exit_code = 17
 
-    def __init__(self, prefix: str, ids: list[str]) -> None:
+    def __init__(self, prefix: str, ids: list[str], noun: str = "learnings") -> None:
+        count = str(len(ids)) if len(ids) <= 5 else "more than 5"
         shown = ", ".join(ids[:5]) + (" …" if len(ids) > 5 else "")
-        super().__init__(f"{prefix} fits {len(ids)} learnings: {shown}", "type more of the id")
+        super().__init__(f"{prefix} fits {count} {noun}: {shown}", "type more of the id")
 
 
 class GuardFailed(LedgerError):
-    """The redactor could not run, so nothing was stored."""
+    """A rule file of the program cannot be used: nothing was stored, or nothing is shown."""
 
     exit_code = 28
     hint = "the text was not written anywhere; reinstall learning-ledger or report this rule"

@@ -6,7 +6,7 @@ keywords: good enough to catch a mistake that comes back, not to tune a gate.
 
 import json
 from collections.abc import Iterable, Iterator, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 from ledger import sql
 from ledger.answer import LIMIT_MAX
@@ -16,13 +16,29 @@ from ledger.reader import Reader
 KIND = "judged"
 
 
+class Verdict(NamedTuple):
+    """One verdict that holds; `ids` are those that it is about, `shown` all that stood beside them."""
+
+    verdict: str
+    ids: list[str]
+    shown: list[str]
+    project: str | None
+    keywords: list[str]
+    seq: int
+
+
 def judged(reader: Reader) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
     """Return learnings and cases in the form of a set, both in the order they came."""
-    by_exposure: dict[str, list[tuple[Any, ...]]] = {}
-    for row in reader.rows(sql.JUDGEMENTS, {}):
-        if row[4] is not None:
-            by_exposure.setdefault(row[0], []).append(row[1:])
-    cases = [_case(reader, name, rows) for name, rows in by_exposure.items()]
+    by_exposure: dict[str, list[Verdict]] = {}
+    for exposure, learning, verdict, project, keywords, seq in reader.rows(sql.JUDGEMENTS, {}):
+        if keywords is not None:
+            shown = _shown_of(reader, seq)
+            ids = [learning] if learning else shown
+            by_exposure.setdefault(exposure, []).append(
+                Verdict(verdict, ids, shown, project, json.loads(keywords), seq)
+            )
+    made = [_case(reader, name, verdicts) for name, verdicts in by_exposure.items()]
+    cases = [case for case in made if case is not None]
     named = {key for case in cases for label in ("relevant", "acceptable", "wrong") for key in case[label]}
     projects = {case["project"] for case in cases}
     rows = _around(reader, projects, named)
@@ -30,22 +46,39 @@ def judged(reader: Reader) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
     return [_learning(one, known) for one in rows], cases
 
 
-def _case(reader: Reader, exposure: str, rows: Sequence[tuple[Any, ...]]) -> dict[str, Any]:
-    """Return the case of one exposure: what was right is relevant, or what stands in for it now."""
+def _shown_of(reader: Reader, seq: int) -> list[str]:
+    found = reader.rows(sql.SHOWN_OF, {"seq": seq})[0][0]
+    return found if isinstance(found, list) else json.loads(found or "[]")
+
+
+def _case(reader: Reader, exposure: str, verdicts: Sequence[Verdict]) -> dict[str, Any] | None:
+    """Return the case of one exposure, None when it tells nothing: that something was missing, and not what.
+
+    What was right is relevant, or what stands in for it now; so is what a
+    correction put in the place of what was wrong.
+    """
     right: dict[str, None] = {}
     wrong: dict[str, None] = {}
-    for learning, verdict, _, _, seq in rows:
-        shown = [learning] if learning else reader.rows(sql.SHOWN_OF, {"seq": seq})[0][0]
-        ids = shown if isinstance(shown, list) else json.loads(shown or "[]")
-        if verdict == "right":
-            right.update((head, None) for name in ids for head in reader.heads(name))
-        else:
-            wrong.update((head, None) for name in ids for head in reader.heads(name) if head == name)
-    keywords, project = json.loads(rows[-1][3]), rows[-1][2]
+    beside: dict[str, None] = {}
+    for one in verdicts:
+        corrections = [name for (name,) in reader.rows(sql.CORRECTIONS, {"seq": one.seq})]
+        meant = one.ids if one.verdict == "right" else corrections
+        right.update((head, None) for name in meant for head in reader.heads(name))
+        if one.verdict != "right":
+            wrong.update((name, None) for name in one.ids if reader.heads(name) == [name])
+        beside.update((name, None) for name in one.shown if name not in one.ids and reader.heads(name) == [name])
+    if not right and not wrong and all(one.verdict == "wrong" for one in verdicts):
+        return None
+    relevant = [name for name in right if name not in wrong]
+    project = verdicts[-1].project or EVERYWHERE
+    reachable = [name for name in relevant if reader.show(name)["project"] in (project, EVERYWHERE)]
+    if relevant and not reachable:
+        return None
     return {
-        "id": exposure, "project": project or EVERYWHERE, "kind": KIND, "prompt": " ".join(keywords),
-        "previous_turn": None, "category": None, "relevant": [name for name in right if name not in wrong],
-        "acceptable": [], "any_of": [], "wrong": list(wrong), "best": None,
+        "id": exposure, "project": project, "kind": KIND, "prompt": " ".join(verdicts[-1].keywords),
+        "previous_turn": None, "category": None, "relevant": reachable,
+        "acceptable": [name for name in beside if name not in right and name not in wrong],
+        "any_of": [], "wrong": list(wrong), "best": None,
     }  # fmt: skip
 
 

@@ -70,13 +70,14 @@ def _optional(check: Callable[[Any], bool]) -> Callable[[Any], bool]:
 
 
 def _date(value: Any) -> bool:
+    """Say whether a text is a date at which something can be recorded: the log writes years with four digits."""
     if not isinstance(value, str) or re.fullmatch(r"\d{4}-\d\d-\d\d", value, re.ASCII) is None:
         return False
     try:
         date.fromisoformat(value)
     except ValueError:
         return False
-    return True
+    return value >= "1000"
 
 
 def _trust(value: Any) -> bool:
@@ -153,9 +154,10 @@ def read(folder: str) -> EvalSet:
     path = os.path.join(folder, QUERIES)
     queries = list(_rows(path, OF_QUERY, "id", faults))
     cases = [_case(row) for _, row in queries]
-    keys = {row.key for row in learnings}
+    projects = {row.key: row.project for row in learnings}
+    replaced = {key for row in learnings for key in row.supersedes}
     for (line, _), case in zip(queries, cases, strict=True) if has_all else ():
-        for problem in _loose(case, keys):
+        for problem in _loose(case, projects, replaced):
             faults.add(path, line, problem)
     if not cases and not faults:
         faults.add(path, 1, "no case")
@@ -216,8 +218,9 @@ def _case(row: dict[str, Any]) -> Case:
     )  # fmt: skip
 
 
-def _loose(case: Case, keys: set[str]) -> Iterator[str]:
-    """Yield labels that lead nowhere."""
+def _loose(case: Case, projects: dict[str, str], replaced: set[str]) -> Iterator[str]:
+    """Yield labels that lead nowhere, and wishes that no search may grant."""
+    keys = projects.keys()
     named = {
         "relevant": case.relevant,
         "acceptable": case.acceptable,
@@ -226,10 +229,14 @@ def _loose(case: Case, keys: set[str]) -> Iterator[str]:
         "best": [case.best] if case.best is not None else [],
     }
     for name, found in named.items():
-        if not keys.issuperset(found):
+        if not keys >= set(found):
             yield f"{name} names a learning that is not in {LEARNINGS}"
         elif name in ("any_of", "best") and not set(case.relevant).issuperset(found):
             yield f"{name} names a learning that is not in relevant"
+    if replaced.intersection(case.relevant):
+        yield "relevant names a learning that is superseded"
+    if {projects[key] for key in case.relevant if key in keys} - {case.project, EVERYWHERE}:
+        yield "relevant names a learning of another project"
     if set(case.wrong) & {*case.relevant, *case.acceptable}:
         yield "a learning is both wrong and right"
 

@@ -123,6 +123,12 @@ class Loading:
                     self._ledger.accept(made.id)
         except LedgerError as error:
             raise BadInput(f"{self._where}:{row.line}: {error.message}", error.hint) from None
+        same = made.id if made.id in self.ids else next((old for old in made.supersedes if not row.supersedes), None)
+        if same is not None:
+            raise BadInput(
+                f"{self._where}:{row.line}: it says the same as the learning {self.ids[same]!r}; nothing was measured",
+                "one text in one project is one learning",
+            )
         if made.state != "current" and not row.supersedes:
             self.remarks.append(f"{self._where}:{row.line}: recorded as {made.state}")
         self.ids[made.id] = row.key
@@ -274,7 +280,7 @@ def filled(given: str | None, known: EvalSet) -> list[Row]:
     """Return what `--filler` asks for: a number of rows of our own, or a file of rows.
 
     Raises:
-        BadArgument: neither.
+        BadArgument: neither; a number that cannot be is told from a file that is not there.
     """
     if given is None:
         return []
@@ -282,7 +288,17 @@ def filled(given: str | None, known: EvalSet) -> list[Row]:
         if int(given) > FILLER_MAX:
             raise BadArgument(f"--filler {given}: at most {FILLER_MAX:,}; nothing was measured")
         return eval_set.made(filler.rows(int(given), eval_set.projects_of(known), eval_set.listed(known)))
+    if _is_number(given) and not os.path.exists(given):
+        raise BadArgument(f"--filler {given[:40]}: not a whole number, 0 to {FILLER_MAX:,}; nothing was measured")
     return eval_set.surrounding(given, known)
+
+
+def _is_number(text: str) -> bool:
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return True
 
 
 def results(answers: dict[str, Answered]) -> Iterator[str]:

@@ -1,29 +1,45 @@
 """Remember what was shown, in a file of its own beside the ledger: `exposures.db`.
 
 Not part of the log: it may be deleted at any time, rows go after 90 days (the
-setting `exposure_days`), and a prompt never waits for it. When another process
-holds it, or it cannot be used, what was shown is simply not remembered. It holds
-keywords, never a prompt, and rows are scrubbed again when the rules that find
-secrets grow.
+setting `exposure_days`), and a prompt hardly waits for it. When another process
+holds it, or it cannot be used, what was shown is simply not remembered; one that
+is damaged is set aside, and another is begun. It holds keywords, never a prompt,
+and rows are scrubbed again when the rules that find secrets grow.
 Lean path: stdlib only.
 """
 
-import json
 import os
 import sqlite3
-import time
-from collections.abc import Sequence
-from typing import Any, NamedTuple
+import stat
+from collections.abc import Callable
+from typing import Any
 
-from ledger import redact
-from ledger.errors import AmbiguousId, FileFault, NotFound
+from ledger.errors import AmbiguousId, FileFault, Locked, NotFound
+from ledger.exposure import (
+    COLUMNS,
+    Exposure,
+    Garbled,
+    bindable,
+    clean,
+    dumped,
+    exposure_of,
+    ids_of,
+    name_of,
+    row_of,
+    rules,
+    texts_of,
+    time_text,
+)
 from ledger.settings import EXPOSURE_DAYS
 
-FILE = "exposures.db"
+FILE, ASIDE = "exposures.db", ".damaged"
 SCHEMA = 1
-KEYWORDS_MAX, KEYWORD_CHARS = 40, 60
-NAME_CHARS = 300
-"""Characters that are kept of the name of a session, a prompt or a project."""
+
+READ_WAIT_MS, ADD_WAIT_MS, ASKED_WAIT_MS = 10, 50, 2_000
+"""Most that a prompt waits for another process before it reads and before it adds, and that a person waits.
+
+An addition holds the file for about 1 ms.
+"""
 
 RESCRUB_ROWS = 200
 """Most rows that are scrubbed again by one write; the next ones do the rest."""
@@ -36,10 +52,6 @@ TABLES = (
     "CREATE INDEX exposure_session ON exposure (ledger_id, session, at)",
     "CREATE INDEX exposure_at ON exposure (at)",
     "CREATE INDEX exposure_rules ON exposure (rules)",
-)
-COLUMNS = (
-    "id, at, ledger_id, session, prompt_id, channel, project, keywords, silence, shown, held, parts, versions,"
-    " head_seq, head_hash, rules, anew"
 )
 ADD = f"INSERT INTO exposure ({COLUMNS}) VALUES ({', '.join('?' * 17)})"
 PRUNE = "DELETE FROM exposure WHERE at < :before"
@@ -57,60 +69,23 @@ OF_PROJECT = f"""SELECT {COLUMNS} FROM exposure
 WHERE ledger_id = :ledger AND project = :project AND shown <> '[]' ORDER BY at DESC, id DESC LIMIT :many"""
 
 
-class Exposure(NamedTuple):
-    """What one prompt was shown, and why not more.
-
-    `held` is a list of {id, reason}; `parts` the numbers behind each id;
-    `silence` the word that says why nothing was shown, None when something was;
-    `anew` begins the session's memory of what it was shown from here.
-    """
-
-    id: str
-    at: str
-    session: str
-    prompt_id: str | None
-    channel: str
-    project: str | None
-    keywords: list[str]
-    silence: str | None
-    shown: list[str]
-    held: list[dict[str, str]]
-    parts: dict[str, dict[str, Any]]
-    versions: dict[str, Any]
-    head_seq: int
-    head_hash: str
-    anew: bool = False
-
-
 def path_beside(ledger: str) -> str:
     """Return where the exposures of a ledger file are."""
     return os.path.join(os.path.dirname(os.path.abspath(ledger)), FILE)
 
 
-def plain(text: str) -> str:
-    """Return a name as it is kept: bounded, half characters replaced, since SQLite cannot be given them."""
-    return text[:NAME_CHARS].encode("utf-8", "replace").decode()
-
-
-def new_id() -> str:
-    """Return a fresh id: 125 random bits."""
-    number = int.from_bytes(os.urandom(16), "big")
-    return "exp_" + "".join("abcdefghijklmnopqrstuvwxyz234567"[number >> 5 * at & 31] for at in range(25))
-
-
-def time_text(now: float) -> str:
-    """Return seconds since 1970 as the log writes times."""
-    us = int(now * 1_000_000)
-    return time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime(us // 1_000_000)) + f".{us % 1_000_000:06d}Z"
-
-
 class Exposures:
-    """The file beside one ledger; whoever remembers never waits and never fails, whoever asks is told what is wrong."""
+    """The file beside one ledger; whoever remembers never fails, whoever asks is told what is wrong.
+
+    `remarks` says what became of a damaged file that a question met.
+    """
 
     def __init__(self, ledger: str, ledger_id: str) -> None:
         self.path = path_beside(ledger)
+        self.remarks: list[str] = []
         self._ledger_id = ledger_id
         self._connection: sqlite3.Connection | None = None
+        self._identity = (0, 0)
 
     def __enter__(self) -> "Exposures":
         return self
@@ -126,43 +101,56 @@ class Exposures:
 
     # -- remembering, for the prompt's path --------------------------------------------------------------------------
 
-    def add(self, one: Exposure, now: float, days: int = EXPOSURE_DAYS) -> bool:
-        """Remember one exposure and forget those older than `days`; False when the file is busy or cannot be used."""
-        try:
-            connection = self._open(make=True)
-            connection.execute("BEGIN IMMEDIATE")
+    def add(
+        self, make: Callable[[frozenset[str]], Exposure], session: str | None, now: float, days: int = EXPOSURE_DAYS
+    ) -> bool:
+        """Remember one exposure and forget those older than `days`; False when the file is busy or cannot be used.
+
+        `make` is given what the session was shown up to this moment, by whatever
+        process, and nobody adds to it before its answer is kept.
+        """
+        for _ in range(2):
             try:
-                connection.execute(ADD, self._row(one))
-                connection.execute(PRUNE, {"before": time_text(now - 86_400 * days)})
-                self._rescrub(connection, RESCRUB_ROWS)
-                connection.execute("COMMIT")
-            except BaseException:
+                self._add(make, session, now, days)
+                return True
+            except (sqlite3.Error, OSError, FileFault, Garbled) as error:
+                self.close()
+                if not _is_damage(error) or not self._set_aside():
+                    return False
+        return False
+
+    def _add(self, make: Callable[[frozenset[str]], Exposure], session: str | None, now: float, days: int) -> None:
+        connection = self._open(ADD_WAIT_MS, make=True)
+        connection.execute("BEGIN IMMEDIATE")
+        try:
+            one = make(self._shown(connection, session) if session is not None else frozenset())
+            connection.execute(ADD, row_of(one, self._ledger_id))
+            connection.execute(PRUNE, {"before": time_text(now - 86_400 * days)})
+            self._rescrub(connection, RESCRUB_ROWS)
+            connection.execute("COMMIT")
+        except BaseException:
+            if connection.in_transaction:
                 connection.execute("ROLLBACK")
-                raise
-        except (sqlite3.Error, OSError, FileFault):
-            self.close()
-            return False
-        return True
+            raise
+        self._forget_aside(now - 86_400 * days)
 
     def shown(self, session: str) -> frozenset[str]:
-        """Return the ids that a session was shown since it began anew; none when the file is busy."""
+        """Return the ids that a session was shown since it began anew; none when the file cannot be read now."""
         try:
-            if not os.path.exists(self.path):
-                return frozenset()
-            binds = {"ledger": self._ledger_id, "session": plain(session)}
-            rows = self._open().execute(SINCE_ANEW, binds).fetchall()
-        except (sqlite3.Error, OSError, FileFault):
+            return self._shown(self._open(READ_WAIT_MS), session)
+        except (sqlite3.Error, OSError, FileFault, Garbled):
             return frozenset()
-        return frozenset(name for (shown,) in rows for name in json.loads(shown))
+
+    def _shown(self, connection: sqlite3.Connection, session: str) -> frozenset[str]:
+        rows = connection.execute(SINCE_ANEW, {"ledger": self._ledger_id, "session": name_of(session)}).fetchall()
+        return frozenset(name for (shown,) in rows for name in ids_of(shown))
 
     def recent(self, project: str, many: int) -> list[Exposure]:
-        """Return the last exposures of a project that showed something; none when the file is busy."""
+        """Return the last exposures of a project that showed something; none when the file cannot be read now."""
         try:
-            if not os.path.exists(self.path):
-                return []
-            binds = {"ledger": self._ledger_id, "project": plain(project), "many": many}
-            return [_exposure(row) for row in self._open().execute(OF_PROJECT, binds).fetchall()]
-        except (sqlite3.Error, OSError, FileFault):
+            binds = {"ledger": self._ledger_id, "project": name_of(project), "many": many}
+            return [exposure_of(row) for row in self._open(READ_WAIT_MS).execute(OF_PROJECT, binds).fetchall()]
+        except (sqlite3.Error, OSError, FileFault, Garbled):
             return []
 
     # -- asking ------------------------------------------------------------------------------------------------------
@@ -171,98 +159,175 @@ class Exposures:
         """Return the newest exposures, last one first; `spoke` leaves out those that showed nothing.
 
         Raises:
-            FileFault: the file cannot be read.
+            Locked: another process holds the file. FileFault: it cannot be read.
         """
-        name = None if session is None else plain(session)
-        binds = {"ledger": self._ledger_id, "session": name, "spoke": int(spoke), "many": many}
-        return [_exposure(row) for row in self._asked(NEWEST, binds)]
+        name = None if session is None else name_of(session)
+        return self._asked(NEWEST, {"ledger": self._ledger_id, "session": name, "spoke": int(spoke), "many": many})
 
     def find(self, prefix: str) -> Exposure:
         """Return the one exposure whose id begins so.
 
         Raises:
-            NotFound, AmbiguousId: none, or several. FileFault: the file cannot be read.
+            NotFound, AmbiguousId: none, or several. Locked, FileFault: the file cannot be read.
         """
-        prefix = plain(prefix)
+        prefix = bindable(prefix)
         found = self._asked(BY_PREFIX, {"ledger": self._ledger_id, "prefix": prefix, "size": len(prefix)})
         if not found:
             raise NotFound(f"there is no exposure {prefix[:40]}", "see `learnings exposures`; old ones go")
         if len(found) > 1:
-            raise AmbiguousId(prefix[:40], [row[0] for row in found])
-        return _exposure(found[0])
+            raise AmbiguousId(prefix[:40], [one.id for one in found], "exposures")
+        return found[0]
 
-    def _asked(self, statement: str, binds: dict[str, Any]) -> list[tuple[Any, ...]]:
-        if not os.path.exists(self.path):
-            return []
+    def lost(self) -> str | None:
+        """Say that a damaged file was set aside; None when there is none."""
         try:
-            connection = self._open()
-            connection.execute("PRAGMA busy_timeout = 2000").fetchall()
-            self._rescrub(connection, -1)
-            return connection.execute(statement, binds).fetchall()
-        except (sqlite3.Error, OSError) as error:
-            name = getattr(error, "sqlite_errorname", type(error).__name__)
-            hint = "it may be deleted: it holds nothing that the log needs"
-            raise FileFault(f"{self.path} cannot be read ({name})", hint) from None
+            since = os.lstat(self.path + ASIDE).st_mtime
+        except OSError:
+            return None
+        before = time_text(since)[:19].replace("T", " ")
+        return f"what was shown before {before} cannot be read: {self.path}{ASIDE}; it may be deleted"
+
+    def _asked(self, statement: str, binds: dict[str, Any]) -> list[Exposure]:
+        for _ in range(2):
+            if not os.path.exists(self.path):
+                break
+            try:
+                connection = self._open(ASKED_WAIT_MS)
+                self._rescrub_if_writable(connection)
+                return [exposure_of(row) for row in connection.execute(statement, binds).fetchall()]
+            except (sqlite3.Error, OSError, Garbled) as error:
+                self.close()
+                if not _is_damage(error) or not self._set_aside():
+                    raise self._fault(error) from None
+                self.remarks = [told for told in (self.lost(),) if told is not None]
+        return []
+
+    def _fault(self, error: Exception) -> FileFault:
+        """Return the error of ours for whoever asks."""
+        if getattr(error, "sqlite_errorcode", 0) & 0xFF in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED):
+            return Locked(f"{self.path} is locked by another process", "try again when it has finished")
+        name = getattr(error, "sqlite_errorname", type(error).__name__)
+        return FileFault(
+            f"{self.path} cannot be read ({name})", "it may be deleted: it holds nothing that the log needs"
+        )
 
     # -- the file ----------------------------------------------------------------------------------------------------
 
-    def _open(self, make: bool = False) -> sqlite3.Connection:
-        """Open the file, made with mode 0600 when it is missing and wanted; one of another form begins anew."""
-        if self._connection is not None:
+    def _open(self, wait_ms: int, make: bool = False) -> sqlite3.Connection:
+        """Open the file, made with mode 0600 when it is missing and wanted; read-only where it allows no more.
+
+        Raises:
+            OSError, sqlite3.Error: it cannot be opened. FileFault: it is none of this program's.
+            Garbled: it is damaged.
+        """
+        if self._connection is not None and self._is_same():
+            self._connection.execute(f"PRAGMA busy_timeout = {wait_ms}").fetchall()
             return self._connection
-        flags = os.O_RDWR | (os.O_CREAT if make else 0) | getattr(os, "O_NOFOLLOW", 0)
-        os.close(os.open(self.path, flags, 0o600))
-        connection = sqlite3.connect(self.path, timeout=0, isolation_level=None, check_same_thread=False)
+        self.close()
+        if make and not os.path.lexists(self.path):
+            os.close(os.open(self.path, os.O_RDWR | os.O_CREAT | getattr(os, "O_NOFOLLOW", 0), 0o600))
+        found = os.lstat(self.path)
+        if not stat.S_ISREG(found.st_mode):
+            raise FileFault(f"{self.path} is no regular file", "move it away: nothing is remembered while it is there")
+        self._identity = found.st_dev, found.st_ino
+        quoted = self.path.replace("%", "%25").replace("?", "%3f").replace("#", "%23")
+        connection = sqlite3.connect(
+            f"file:{quoted}?mode=rw", uri=True, timeout=wait_ms / 1_000, isolation_level=None, check_same_thread=False
+        )
         try:
             connection.execute("PRAGMA synchronous = OFF").fetchall()
             connection.execute("PRAGMA secure_delete = ON").fetchall()
-            (version,) = connection.execute("PRAGMA user_version").fetchone()
-            if version > SCHEMA:
-                raise FileFault(f"{self.path} was written by a newer program")
-            if version < SCHEMA:
-                connection.execute("BEGIN IMMEDIATE")
-                for statement in ("DROP TABLE IF EXISTS exposure", *TABLES, f"PRAGMA user_version = {SCHEMA}"):
-                    connection.execute(statement)
-                connection.execute("COMMIT")
+            self._recognise(connection)
         except BaseException:
             connection.close()
             raise
         self._connection = connection
         return connection
 
-    def _row(self, one: Exposure) -> tuple[Any, ...]:
-        lists = (one.shown, one.held, one.parts, one.versions)
-        prompt_id, project = (None if name is None else plain(name) for name in (one.prompt_id, one.project))
-        return (
-            *(one.id, one.at, self._ledger_id, plain(one.session), prompt_id, one.channel, project),
-            *(_dumped(clean(one.keywords)), one.silence, *map(_dumped, lists), one.head_seq, one.head_hash),
-            *(redact.RULES_VERSION, int(one.anew)),
-        )
+    def _recognise(self, connection: sqlite3.Connection) -> None:
+        """Make the table in an empty file; hold another one to what this program reads."""
+        (version,) = connection.execute("PRAGMA user_version").fetchone()
+        if version > SCHEMA:
+            raise FileFault(f"{self.path} was written by a newer program", "it may be deleted, or use that program")
+        if version < SCHEMA:
+            _create(connection)
+        try:
+            connection.execute(f"SELECT {COLUMNS} FROM exposure LIMIT 0").fetchall()
+        except sqlite3.OperationalError as error:
+            if getattr(error, "sqlite_errorcode", 0) == sqlite3.SQLITE_ERROR:
+                raise Garbled("its table") from None
+            raise
+
+    def _is_same(self) -> bool:
+        """Tell whether the open file is still the one of that name: it may be deleted at any time."""
+        try:
+            found = os.lstat(self.path)
+        except OSError:
+            return False
+        return (found.st_dev, found.st_ino) == self._identity
+
+    def _set_aside(self) -> bool:
+        """Give a damaged file another name, unless somebody did already; False when that cannot be."""
+        if not self._is_same():
+            return True
+        try:
+            if os.path.lexists(self.path + "-journal"):
+                os.replace(self.path + "-journal", f"{self.path}{ASIDE}-journal")
+            os.utime(self.path)
+            os.replace(self.path, self.path + ASIDE)
+        except OSError:
+            return False
+        return True
+
+    def _forget_aside(self, before: float) -> None:
+        """Remove what was set aside so long ago that its rows would be forgotten too."""
+        try:
+            if os.lstat(self.path + ASIDE).st_mtime < before:
+                os.unlink(self.path + ASIDE)
+        except OSError:
+            return
 
     def _rescrub(self, connection: sqlite3.Connection, many: int) -> None:
         """Scrub keywords that were kept under older rules."""
-        rules = redact.RULES_VERSION
-        for name, words in connection.execute(OLD_RULES, {"rules": rules, "many": many}).fetchall():
-            kept = _dumped(clean(json.loads(words)))
-            connection.execute(SCRUBBED, {"id": name, "keywords": kept, "rules": rules})
+        now = rules()
+        for name, words in connection.execute(OLD_RULES, {"rules": now, "many": many}).fetchall():
+            kept = dumped(clean(texts_of(words)))
+            connection.execute(SCRUBBED, {"id": name, "keywords": kept, "rules": now})
+
+    def _rescrub_if_writable(self, connection: sqlite3.Connection) -> None:
+        """The same for whoever reads; from a file that cannot be written, what is read is scrubbed alone."""
+        try:
+            self._rescrub(connection, -1)
+        except sqlite3.OperationalError as error:
+            if getattr(error, "sqlite_errorcode", 0) & 0xFF != sqlite3.SQLITE_READONLY:
+                raise
 
 
-def clean(words: Sequence[str]) -> list[str]:
-    """Return keywords as they may be kept: few, short, and none in which a secret was found."""
-    kept = [plain(word[:KEYWORD_CHARS]) for word in words[:KEYWORDS_MAX]]
-    if not redact.scrub(" ".join(kept)).kinds:
-        return kept
-    return [word for word in kept if not redact.scrub(word).kinds and not redact.scrub(f"password={word}").kinds]
+def _create(connection: sqlite3.Connection) -> None:
+    """Make the table, unless another process just did.
+
+    Raises:
+        Garbled: there are tables of somebody else.
+    """
+    connection.execute("BEGIN IMMEDIATE")
+    try:
+        (version,) = connection.execute("PRAGMA user_version").fetchone()
+        if version < SCHEMA:
+            if connection.execute("SELECT count(*) FROM sqlite_schema").fetchone() != (0,):
+                raise Garbled("its tables")
+            for statement in (*TABLES, f"PRAGMA user_version = {SCHEMA}"):
+                connection.execute(statement)
+        connection.execute("COMMIT")
+    except BaseException:
+        if connection.in_transaction:
+            connection.execute("ROLLBACK")
+        raise
 
 
-def _dumped(value: Any) -> str:
-    return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
-
-
-def _exposure(row: Sequence[Any]) -> Exposure:
-    name, at, _, session, prompt_id, channel, project, keywords, silence = row[:9]
-    shown, held, parts, versions = map(json.loads, row[9:13])
-    return Exposure(
-        name, at, session, prompt_id, channel, project, json.loads(keywords), silence, shown, held, parts, versions,
-        row[13], row[14], bool(row[16]),
-    )  # fmt: skip
+def _is_damage(error: Exception) -> bool:
+    """Tell whether it is the file's content that is wrong, and not that somebody holds it or it cannot be written."""
+    if isinstance(error, sqlite3.DatabaseError):
+        code = getattr(error, "sqlite_errorcode", None)
+        undecodable = code is None and isinstance(error, sqlite3.OperationalError)
+        return undecodable or (code is not None and code & 0xFF in (sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_CORRUPT))
+    return isinstance(error, Garbled)

@@ -11,6 +11,7 @@ import math
 from collections.abc import Mapping
 from typing import NamedTuple
 
+from ledger.errors import GuardFailed
 from ledger.model import schema_path
 
 VERSION = 1
@@ -24,13 +25,20 @@ class Numbers(NamedTuple):
     bias: float
 
     def probability(self, told: Mapping[str, float]) -> float:
-        """Return how likely a candidate with these numbers is what was meant, 0 to 1."""
+        """Return how likely a candidate with these numbers is what was meant, 0 to 1.
+
+        Raises:
+            GuardFailed: a weight is of a number that no candidate has.
+        """
         total = self.bias
-        for names, weight in self.weights:
-            value = weight
-            for name in names:
-                value *= told[name]
-            total += value
+        try:
+            for names, weight in self.weights:
+                value = weight
+                for name in names:
+                    value *= told[name]
+                total += value
+        except KeyError as error:
+            raise _broken(error) from None
         return 1.0 / (1.0 + math.exp(-max(-60.0, min(60.0, total))))
 
 
@@ -52,12 +60,23 @@ def gate() -> Gate:
     """Return the gate of this installation, read once.
 
     Raises:
-        FileNotFoundError: the installation lacks it.
+        GuardFailed: it is missing, or is not what this program reads.
     """
     if not _read:
-        with open(schema_path(FILE), encoding="utf-8") as file:
-            _read.append(parsed(json.load(file)))
+        try:
+            with open(schema_path(FILE), encoding="utf-8") as file:
+                _read.append(parsed(json.load(file)))
+        except Exception as error:  # noqa: BLE001 - whatever it holds, it is not the gate
+            raise _broken(error) from None
     return _read[0]
+
+
+def _broken(error: Exception) -> GuardFailed:
+    """Return the error of a gate that cannot be used."""
+    return GuardFailed(
+        f"the numbers of the gate, {FILE}, cannot be used ({type(error).__name__})",
+        "nothing is shown without them, and a query goes by words alone; install the program anew",
+    )
 
 
 def use(other: Gate) -> None:
@@ -67,12 +86,24 @@ def use(other: Gate) -> None:
 
 def parsed(told: Mapping[str, object]) -> Gate:
     """Return a gate from what its file holds."""
-    floats = {name: float(str(told[name])) for name in ("show_from", "show_from_words", "share_of_best")}
+    floats = {name: _number(told[name]) for name in ("show_from", "show_from_words", "share_of_best")}
     return Gate(str(told["version"]), numbers(told["both"]), numbers(told["words"]), **floats)
 
 
 def numbers(told: object) -> Numbers:
     """Return one model from its part of the file."""
     assert isinstance(told, dict)
-    weights = tuple((tuple(str(term).split("*")), float(weight)) for term, weight in told["weights"].items())
-    return Numbers(weights, float(told["bias"]))
+    weights = tuple((tuple(str(term).split("*")), _number(weight)) for term, weight in told["weights"].items())
+    return Numbers(weights, _number(told["bias"]))
+
+
+def _number(told: object) -> float:
+    """Return a number that can be reckoned with.
+
+    Raises:
+        ValueError: it is none, or none that is finite.
+    """
+    found = float(str(told))
+    if not math.isfinite(found):
+        raise ValueError("not finite")
+    return found

@@ -19,12 +19,18 @@ EXPOSURES_MAX = 5_000
 
 
 def heard(reader: Reader, session: str | None = None) -> Heard:
-    """Return the current learnings that were shown, in any session or in this one."""
+    """Return the current learnings that were shown, in any session or, for a hook, in this one since it began anew.
+
+    With a session nothing waits for a file that somebody else holds.
+    """
     with Exposures(reader.path, reader.meta()["ledger_id"]) as exposures:
-        try:
-            found = exposures.newest(EXPOSURES_MAX, session, spoke=True)
-        except FileFault:
-            return Heard(())
-    ids = sorted({name for one in found for name in one.shown})
+        if session is not None:
+            ids = sorted(exposures.shown(session))
+        else:
+            try:
+                found = exposures.newest(EXPOSURES_MAX, spoke=True)
+            except FileFault:
+                return Heard(())
+            ids = sorted({name for one in found for name in one.shown})
     rows = reader.rows(sql.SHOWN_TEXTS, {"ids": json.dumps(ids)}) if ids else []
     return Heard(Learned(*row) for row in rows)

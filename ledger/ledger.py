@@ -415,8 +415,11 @@ class Ledger:
             self._needs_person(f"learnings alias {name} …")
         if len(words) > ALIASES_MAX:
             raise TooLong("aliases", len(words), ALIASES_MAX)
-        clean = [door.text("alias", " ".join(word.split()), ALIAS_CHARS)[0] for word in words]
-        return self._change(name, "aliases.derived", {}, {"words": list(dict.fromkeys(clean))}, event_id, dry_run)
+        passed = [door.text("alias", " ".join(word.split()), ALIAS_CHARS) for word in words]
+        clean = list(dict.fromkeys(word for word, _ in passed))
+        done = self._change(name, "aliases.derived", {}, {"words": clean}, event_id, dry_run)
+        masked = sorted({kind for _, kinds in passed for kind in kinds})
+        return done._replace(remarks=[*done.remarks, f"masked in the words: {', '.join(masked)}"]) if masked else done
 
     def judge(
         self,
@@ -437,7 +440,7 @@ class Ledger:
         Args:
             learning: the one of `shown` that is meant; None means all that was shown.
             keywords: what the prompt was about, for making a case of it: never the prompt itself.
-            instead: supersede `learning` by this draft in the same append.
+            instead: supersede `learning` by this draft in the same append; one undo of that batch takes both back.
 
         Raises:
             BadArgument: an unknown verdict, or nothing that `instead` could replace. NotAllowed: only a person judges.
@@ -462,10 +465,16 @@ class Ledger:
             view.add(intent, self.actor)
             if passed is not None and learning is not None:
                 self._add_draft(view, passed, [learning], derived_id(own_id), why or "judged wrong where it was shown")
+                view.drafts[:] = [draft._replace(batch=view.head.seq + 1) for draft in view.drafts]
 
-        events, _ = self._commit(decide, intent, event_id, dry_run)
-        made = [event.stream for event in events[1:2]]
-        return Judged(exposure, events[0].seq, verdict, learning, made[0] if made else None, [])
+        events, view = self._commit(decide, intent, event_id, dry_run)
+        if passed is None or learning is None:
+            return Judged(exposure, events[0].seq, verdict, learning, None, None, [], [], [])
+        new, remarks = events[1].stream, _screened(passed, "current")
+        if view.flags(learning).pinned:
+            remarks.append(f"{learning} was pinned; pin the new one with `learnings pin {new}`")
+        loaded, kinds = self._still_loaded([learning]), list(passed.kinds)
+        return Judged(exposure, events[0].seq, verdict, learning, new, events[0].batch, loaded, kinds, remarks)
 
     def _change(
         self,
@@ -532,7 +541,7 @@ class Ledger:
         event_id: str | None = None,
         dry_run: bool = False,
     ) -> Undone:
-        """Take a whole import back, by the seq of its `batch.started`.
+        """Take a whole import back, or a verdict with its correction, by the seq of its first event.
 
         Raises:
             NotFound: no such batch. NotUndoable: nothing of it is left to take back.
@@ -541,11 +550,11 @@ class Ledger:
         def targets(view: View) -> list[Act]:
             acts = acts_of(view.raw.execute(sql_log.BATCH, (batch,)).fetchall())
             if not acts:
-                raise NotFound(f"there is no import {batch}", "see the view `imports`")
+                raise NotFound(f"there is no batch {batch}", "imports are in the view `imports`")
             undone = {row[0] for row in view.raw.execute(sql_log.BATCH_UNDONE, (batch,)).fetchall()}
             left = [act for act in reversed(acts) if act.kind not in fold.LASTING and act.seq not in undone]
             if not left:
-                raise NotUndoable(f"nothing of import {batch} is left to undo; nothing was written")
+                raise NotUndoable(f"nothing of batch {batch} is left to undo; nothing was written")
             return left
 
         return self._undo(targets, reason, cascade, event_id, dry_run, batch)
@@ -707,9 +716,7 @@ class Ledger:
         state = fold.state(view.flags(name))
         remarks = list(self.store.remarks)
         self.store.remarks.clear()
-        if passed.findings:
-            verb = "kept" if state == "current" else "withheld"
-            remarks.append(f"{verb}: {passed.findings[0].reason} (rule {passed.findings[0].rule})")
+        remarks += _screened(passed, state)
         if duplicate:
             remarks.append("this text was there already; nothing was written")
         supersedes = [
@@ -839,6 +846,12 @@ class DryRun(Exception):
 
 KEYWORD_CHARS, KEYWORDS_MAX = 100, 50
 """Caps of the keywords that a verdict keeps."""
+
+
+def _screened(passed: door.Passed, state: str) -> list[str]:
+    """Say what the screen found in a draft, and whether it is served all the same."""
+    verb = "kept" if state == "current" else "withheld"
+    return [f"{verb}: {one.reason} (rule {one.rule})" for one in passed.findings[:1]]
 
 
 def _keywords(words: Sequence[str]) -> list[str]:

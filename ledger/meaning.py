@@ -24,6 +24,9 @@ VERSION = "1"
 """Version of the token table that the numbers of the gate were fitted with."""
 
 DIMS = 256
+WEIGHT_MAX = 32_767
+"""Greatest weight of a token; a row of another form is damage."""
+
 LENGTH = 420.0
 """Length of a vector: a value is 26 on average; the few beyond 127, in texts of one or two words, are cut."""
 
@@ -139,7 +142,7 @@ class TokenTable:
         return found
 
     def _row(self, statement: str, binds: dict[str, str]) -> tuple[Any, ...] | None:
-        """Return one row; once a page proves damaged there are no vectors any more, and this process does without."""
+        """Return one row; once one proves damaged there are no vectors any more, and this process does without."""
         try:
             found: tuple[Any, ...] | None = self._connection.execute(statement, binds).fetchone()
         except sqlite3.DatabaseError:
@@ -246,6 +249,9 @@ class TokenTable:
         if self._names is not None and token not in self._names:
             return None
         row = self._row(sql.PIECE, {"token": token})
+        if row is not None and not _is_piece(*row):
+            self._damaged()
+            row = None
         if len(self._tokens) >= KNOWN_MAX:
             self._tokens.clear()
         found = self._tokens[token] = _lanes(row[0]) * (row[1] // WEIGHT_STEP) if row is not None else None
@@ -310,6 +316,11 @@ def cosine(one: Vector, other: Vector) -> float:
     """Return how alike two directions are, -1 to 1; 2 µs, because their distance is computed in C and tells it."""
     both = 2.0 * sqrt(one.square * other.square)
     return (one.square + other.square - dist(one.values, other.values) ** 2) / both if both else 0.0
+
+
+def _is_piece(vector: Any, weight: Any) -> bool:
+    """Tell whether a row of the table is of its form."""
+    return type(vector) is bytes and len(vector) == DIMS and type(weight) is int and 0 < weight <= WEIGHT_MAX
 
 
 def _lanes(values: bytes) -> int:

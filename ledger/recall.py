@@ -3,7 +3,8 @@
 One path for the hook, the server, the command line: a secret in the prompt ends
 it before anything else is done with it; `choose` decides; `frame` shows; the
 exposure is remembered, with keywords and never the prompt. The prompts of a
-session that came before are kept in this process's memory alone.
+session that came before are kept in this process's memory alone, and so is what a
+session was shown while the exposures could not be written.
 Lean path: stdlib only.
 """
 
@@ -13,14 +14,15 @@ import re
 import stat
 import time
 from collections import OrderedDict
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any, NamedTuple
 
 from ledger import choose, frame, hits, redact, sql
-from ledger.answer import Hit
+from ledger.answer import LIMIT_MAX, Hit
 from ledger.errors import FileFault
-from ledger.exposures import Exposure, Exposures, new_id, time_text
-from ledger.model import TRUST_NOTES
+from ledger.exposure import Exposure, new_id, time_text
+from ledger.exposures import Exposures
+from ledger.model import EVERYWHERE, TRUST_NOTES
 from ledger.prompt import is_subject
 from ledger.reader import Reader
 from ledger.search import Match, Scope
@@ -40,6 +42,12 @@ TAIL_BYTES = 262_144
 
 START_MAX, START_UNITS = 6, 3_000
 """Most learnings at the start of a session, and their budget in UTF-16 units."""
+
+START_FROM = 0.2
+"""Least probability at which a learning is about what is worked on: a branch `form` met five at .25 to .01."""
+
+START_STRONGEST = 3
+"""Most learnings of a project that a session begins with when nothing tells what is worked on."""
 
 NO_SUBJECT = frozenset(("main", "master", "head", "develop", "development", "trunk", "feature", "fix", "bugfix", "dev"))
 """Words of a branch name that say nothing of what is worked on."""
@@ -87,6 +95,28 @@ class Turns:
         self._last.pop(session, None)
 
 
+class Unkept:
+    """What each session was shown that could not be remembered in the file; in memory only, as many as of prompts."""
+
+    def __init__(self) -> None:
+        self._shown: OrderedDict[str, frozenset[str]] = OrderedDict()
+
+    def of(self, session: str | None) -> frozenset[str]:
+        """Return the ids."""
+        return self._shown.get(session, frozenset()) if session is not None else frozenset()
+
+    def add(self, session: str, ids: Iterable[str]) -> None:
+        """Remember ids."""
+        self._shown[session] = self.of(session).union(ids)
+        self._shown.move_to_end(session)
+        while len(self._shown) > SESSIONS_MAX:
+            self._shown.popitem(last=False)
+
+    def forget(self, session: str) -> None:
+        """Forget a session that began anew."""
+        self._shown.pop(session, None)
+
+
 class Recall:
     """Recall over one ledger; a server keeps one for its lifetime, a command makes one for its call."""
 
@@ -96,6 +126,7 @@ class Recall:
         self._reader, self._channel, self._clock = reader, channel, clock
         self._turns = turns if turns is not None else Turns()
         self._exposures = Exposures(reader.path, reader.meta()["ledger_id"])
+        self._unkept = Unkept()
 
     def close(self) -> None:
         """Close the exposures; the reader is the caller's."""
@@ -114,23 +145,24 @@ class Recall:
         """Return what this prompt is shown; any text is legal, and nothing is shown twice in a session.
 
         Args:
-            session: None asks outside any session: everything counts as not shown yet.
+            session: None or '' asks outside any session: everything counts as not shown yet.
             previous: the turn before; else the one that was kept, else the last one of `transcript`.
 
         Raises:
-            Locked, Damaged, FileFault: the ledger cannot be read.
+            Locked, Damaged, FileFault: the ledger cannot be read. GuardFailed: a rule file of the program cannot be.
         """
+        session = session or None
         asked = usable(prompt)
         if asked is None:
-            return self._told(SECRET, frame.Framed("", []), session, project, prompt_id)
+            return self._told(SECRET, session, project, prompt_id)
         before = self._before(asked, session, previous, transcript)
         if session is not None and is_subject(asked):
             self._turns.keep(session, asked)
-        seen = self._exposures.shown(session) if session is not None else frozenset()
+        seen = self._unkept.of(session)
+        if session is not None:
+            seen |= self._exposures.shown(session)
         chosen = choose.choose(self._reader, asked, project, before, seen)
-        name = new_id()
-        framed = frame.frame(chosen.shown, self._today(), f"why: learnings why {name}", name=name)
-        return self._told(chosen, framed, session, project, prompt_id, name)
+        return self._told(chosen, session, project, prompt_id)
 
     def session_start(
         self, project: str | None, branch: str | None = None, session: str | None = None, source: str = "startup"
@@ -138,58 +170,72 @@ class Recall:
         """Return what a session begins with: what a person pinned, and the strongest for what is being worked on.
 
         What is worked on is told by the branch's name and by what this
-        project's last prompts were about. A session that starts, or whose
+        project's last prompts were about; where nothing is pinned either, the most
+        trusted of its newest learnings are shown. A session that starts, or whose
         context was cleared or compacted (`source`), may be shown everything again.
 
         Raises:
             Locked, Damaged, FileFault: the ledger cannot be read.
         """
+        session = session or None
         if session is not None and source != "resume":
             self._turns.forget(session)
-        words = [*branch_words(branch), *self._subjects(project)]
-        found = self._pinned(project)
-        if words:
-            strong = self._reader.query(" ".join(words), project=project, trust=TRUST_NOTES, limit=START_MAX).hits
-            known = {hit.id for hit in found}
-            found += [hit for hit in strong if hit.id not in known and hit.score > 0]
+            self._unkept.forget(session)
+        words = [*branch_words(usable(branch or "")), *self._subjects(project)]
+        with self._reader.snapshot():
+            head = self._reader.head()
+            found = self._pinned(project)
+            told = self._worked_on(words, project)
+            if not found and not told:
+                told = self._strongest(project)
+        known = {hit.id for hit in found}
+        found += [hit for hit in told if hit.id not in known]
         shown = found[:START_MAX]
         held = [choose.Held(hit.id, "cap") for hit in found[START_MAX:]]
-        silence = None if shown else "nothing-pinned-or-worked-on"
-        chosen = choose.Choice(shown, held, {hit.id: {"score": hit.score} for hit in found}, silence, {}, words)
-        name = new_id()
-        framed = frame.frame(shown, self._today(), f"why: learnings why {name}", START_UNITS, name=name)
-        return self._told(chosen, framed, session, project, None, name, anew=source != "resume")
+        silence = None if shown else "nothing-known"
+        parts: dict[str, dict[str, float | int]] = {hit.id: {"score": hit.score} for hit in found}
+        chosen = choose.Choice(shown, held, parts, silence, choose.versions(self._reader), words, head)
+        return self._told(chosen, session, project, None, START_UNITS, is_start=True, anew=source != "resume")
 
     # -- parts -------------------------------------------------------------------------------------------------------
 
     def _told(
         self,
         chosen: choose.Choice,
-        framed: frame.Framed,
         session: str | None,
         project: str | None,
         prompt_id: str | None,
-        name: str | None = None,
+        budget: int = frame.FRAME_UNITS,
         *,
+        is_start: bool = False,
         anew: bool = False,
     ) -> Recalled:
-        """Remember what is shown, and answer it."""
-        left = [choose.Held(hit.id, "budget") for hit in chosen.shown if hit.id not in framed.ids]
-        held = [*left, *chosen.held]
-        parts: dict[str, dict[str, Any]] = {one: {**told} for one, told in chosen.parts.items()}
-        for hit in chosen.shown:
-            if hit.via:
-                parts.setdefault(hit.id, {})["via"] = hit.via
-        now, head = self._clock(), self._reader.head()
-        name = name or new_id()
-        one = Exposure(
-            name, time_text(now), session or "", prompt_id, self._channel, project, chosen.keywords, chosen.silence,
-            framed.ids, [held_one._asdict() for held_one in held], parts, dict(chosen.versions), head.seq,
-            head.hash.hex(), anew,
-        )  # fmt: skip
-        kept = self._exposures.add(one, now, days_kept(self._reader))
-        reasons = {"silence": chosen.silence, "keywords": chosen.keywords, "versions": chosen.versions}
-        return Recalled(framed.text, framed.ids, held, name if kept else None, reasons)
+        """Remember what is shown, and answer it; only what was remembered is named in the frame.
+
+        What another call has shown this session since it was chosen is left out
+        under the lock of the exposures: of calls that run at once one shows it.
+        """
+        name, now, head = new_id(), self._clock(), chosen.head or self._reader.head()
+        settled: list[tuple[choose.Choice, frame.Framed]] = []
+
+        def settle(seen: frozenset[str], why: str = f"why: learnings why {name}") -> Exposure:
+            left = chosen if is_start else without(chosen, seen)
+            framed = frame.frame(left.shown, time_text(now)[:10], why, budget, name=name)
+            settled[:] = [(left, framed)]
+            return Exposure(
+                name, time_text(now), session or "", prompt_id, self._channel, project, left.keywords, left.silence,
+                framed.ids, [one._asdict() for one in held_back(left, framed)], _parts(left), dict(left.versions),
+                head.seq, head.hash.hex(), anew,
+            )  # fmt: skip
+
+        is_kept = self._exposures.add(settle, session, now, days_kept(self._reader))
+        if not is_kept:
+            settle(frozenset(), "")
+        left, framed = settled[0]
+        if session is not None and not is_kept:
+            self._unkept.add(session, framed.ids)
+        reasons = {"silence": left.silence, "keywords": left.keywords, "versions": left.versions}
+        return Recalled(framed.text, framed.ids, held_back(left, framed), name if is_kept else None, reasons)
 
     def _before(self, asked: str, session: str | None, previous: str | None, transcript: str | None) -> str | None:
         """Return the turn before, from whoever knows it; one that holds a secret is not used."""
@@ -201,8 +247,8 @@ class Recall:
         return usable(found) or None if found is not None else None
 
     def _pinned(self, project: str | None) -> list[Hit]:
-        places = None if project is None else json.dumps(self._reader.projects(project))
-        scope = Scope(projects=places)
+        places = [EVERYWHERE] if project is None else self._reader.projects(project)
+        scope = Scope(projects=json.dumps(places))
         with self._reader.snapshot():
             rows = self._reader.rows(sql.PINNED, {**scope._asdict(), "many": START_MAX})
             found = [Match(seq, name, 0.0, {}, ()) for seq, name in rows]
@@ -210,14 +256,50 @@ class Recall:
             chains = hits.Chains(self._reader.rows, [match.id for match in found], scope.at)
         return [hits.hit(learnings[match.seq], chains, 0.0, (), titles=False) for match in found]
 
+    def _worked_on(self, words: list[str], project: str | None) -> list[Hit]:
+        """Return what is likely meant by what is worked on."""
+        if not words:
+            return []
+        found = self._reader.query(" ".join(words), project=project, trust=TRUST_NOTES, limit=START_MAX).hits
+        return [hit for hit in found if hit.score >= START_FROM]
+
+    def _strongest(self, project: str | None) -> list[Hit]:
+        """Return the most trusted of a project's newest learnings: what a first session is shown."""
+        if project is None:
+            return []
+        listed = self._reader.list_learnings(project, limit=LIMIT_MAX).rows
+        best = sorted((row for row in listed if row.trust >= TRUST_NOTES), key=lambda row: -row.trust)
+        return self._reader.get([row.id for row in best[:START_STRONGEST]]) if best else []
+
     def _subjects(self, project: str | None) -> list[str]:
         """Return what this project's last prompts were about, as far as somebody remembers."""
         if project is None:
             return []
         return [word for one in self._exposures.recent(project, 3) for word in one.keywords[:8]]
 
-    def _today(self) -> str:
-        return time_text(self._clock())[:10]
+
+def without(chosen: choose.Choice, seen: frozenset[str]) -> choose.Choice:
+    """Return a choice without what was shown already, which is held back."""
+    again = [choose.Held(hit.id, "shown-before") for hit in chosen.shown if hit.id in seen]
+    if not again:
+        return chosen
+    shown = [hit for hit in chosen.shown if hit.id not in seen]
+    silence = chosen.silence if shown else "shown-before"
+    return chosen._replace(shown=shown, held=[*again, *chosen.held], silence=silence)
+
+
+def held_back(chosen: choose.Choice, framed: frame.Framed) -> list[choose.Held]:
+    """Return what is not shown: what did not fit, and what was held before that."""
+    return [*(choose.Held(hit.id, "budget") for hit in chosen.shown if hit.id not in framed.ids), *chosen.held]
+
+
+def _parts(chosen: choose.Choice) -> dict[str, dict[str, Any]]:
+    """Return the numbers behind each candidate, and what led to those that are shown."""
+    parts: dict[str, dict[str, Any]] = {one: {**told} for one, told in chosen.parts.items()}
+    for hit in chosen.shown:
+        if hit.via:
+            parts.setdefault(hit.id, {})["via"] = hit.via
+    return parts
 
 
 def days_kept(reader: Reader) -> int:
@@ -235,9 +317,13 @@ def days_kept(reader: Reader) -> int:
 
 
 def usable(text: str) -> str | None:
-    """Return what is used of a prompt: bounded, without what is private; None when there is a secret in it."""
+    """Return what is used of a prompt: bounded, without what is private; None when there is a secret in it.
+
+    Raises:
+        GuardFailed: the redactor could not run.
+    """
     found = bounded(text)
-    return None if redact.scrub(found).kinds else without_private(found)
+    return None if redact.guarded("the prompt", found).kinds else without_private(found)
 
 
 def bounded(text: str) -> str:

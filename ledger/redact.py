@@ -15,6 +15,7 @@ import re
 from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
+from ledger.errors import GuardFailed
 from ledger.model import schema_path
 
 RULES_VERSION: int
@@ -127,6 +128,18 @@ def scrub(text: str) -> Scrubbed:
             marks = [mark for mark in marks if mark.end <= spans[0].start]
         text, marks = _replaced(text, sorted(marks + spans))
     return Scrubbed(text, tuple(mark.kind for mark in marks))
+
+
+def guarded(field: str, text: str) -> Scrubbed:
+    """Scrub, for whoever stores or shows the text only if that was done.
+
+    Raises:
+        GuardFailed: the redactor could not run.
+    """
+    try:
+        return scrub(text)
+    except Exception as error:  # noqa: BLE001 - whatever failed, nothing may be stored
+        raise GuardFailed(f"the redactor failed on {field} ({type(error).__name__})") from None
 
 
 def _replaced(text: str, spans: list[_Span]) -> tuple[str, list[_Span]]:

@@ -51,13 +51,19 @@ class Changed(NamedTuple):
 
 
 class Judged(NamedTuple):
-    """Answer of `wrong`: the verdict on an exposure or on one learning of it, and what replaced that learning."""
+    """Answer of `wrong`: the verdict on an exposure or on one learning of it, and what replaced that learning.
+
+    `batch` takes back both at once; None when nothing was replaced.
+    """
 
     exposure: str
     seq: int
     verdict: str
     learning: str | None
     superseded_by: str | None
+    batch: int | None
+    still_loaded: list[Loaded]
+    redacted: list[str]
     remarks: list[str]
 
 

@@ -74,6 +74,9 @@ PIECE_NAMES = "SELECT token FROM token"
 PIECES_AMONG = "SELECT token FROM token WHERE token IN (SELECT value FROM json_each(:names))"
 LONGEST_PIECE = """SELECT token FROM token WHERE token IN (SELECT value FROM json_each(:names))
 ORDER BY length(token) DESC, token LIMIT 1"""
+ODD_PIECES = """SELECT count(*) FROM token
+WHERE typeof(token) <> 'text' OR typeof(vec) <> 'blob' OR length(vec) <> :dims
+   OR typeof(weight) <> 'integer' OR weight NOT BETWEEN 1 AND :heaviest"""
 """Of the token table, which is a file of its own."""
 
 VECTOR_VERSION = "SELECT version FROM vector_version"
@@ -93,6 +96,9 @@ WHERE seq > :after AND (:projects IS NULL OR project IN (SELECT value FROM json_
 
 VECTORS = """SELECT v.seq, v.problem, v.whole FROM json_each(:seqs) AS want CROSS JOIN vector AS v ON v.seq = want.value
 ORDER BY v.seq"""
+
+CORRECTIONS = "SELECT stream FROM event WHERE batch = :seq AND kind = 'learning.superseded' ORDER BY seq"
+"""What the verdict of event `:seq` put in the place of what was wrong, in the same batch."""
 
 SHOWN_OF = "SELECT json_extract(CAST(body AS TEXT), '$.shown') FROM payload WHERE seq = :seq"
 """What an exposure had shown, as the verdict of event `:seq` keeps it."""

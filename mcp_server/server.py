@@ -29,6 +29,7 @@ from ledger.frame import NOTE, clean, clean_all
 from ledger.model import agent
 from mcp_server import tools
 from mcp_server.arguments import Gate, tool_files
+from mcp_server.heard import Heard
 from mcp_server.tools import Progress, Session
 
 NAME = "learnings"
@@ -163,6 +164,6 @@ def run(path: str, project: str | None) -> int:
 async def _serve(server: Server) -> None:
     async with stdio_server() as (read, write):
         try:
-            await server.run(read, write, server.create_initialization_options())
+            await server.run(Heard(read, write), write, server.create_initialization_options())
         except anyio.get_cancelled_exc_class():
             os._exit(0)  # standard output is closed; unwinding would wait for a standard input that stays open

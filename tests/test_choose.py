@@ -233,7 +233,7 @@ def test_of_equals_the_newest_are_weighed(told: Ledger, monkeypatch: pytest.Monk
 
 def test_a_prompt_is_shown_at_most_two_learnings_of_one_file(told: Ledger) -> None:
     """However many of its sections fit."""
-    prompt = "Ink smears on glossy sheets. The paper feed slips at the left edge. The nozzle clogs overnight."
+    prompt = "why does ink smear on glossy sheets? paper feed slips at the left edge, why? nozzle clogs overnight?"
     for problem, solution in (
         ("Ink smears on glossy sheets", "dry each for a minute under the lamp"),
         ("Paper feed slips at the left edge", "clean the rubber rollers with alcohol"),

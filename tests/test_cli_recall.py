@@ -1,6 +1,8 @@
 """`recall why exposures wrong alias`: the keys of the contract, and what a person sees."""
 
+import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 from command import Inside, Shell, keys, refused
@@ -74,16 +76,52 @@ def test_exposures_say_what_was_shown_and_held(inside: Inside) -> None:
 
 
 def test_wrong_supersedes_what_was_shown_last_in_one_append(inside: Inside) -> None:
-    """The verdict and the correction are one command, and each can be undone."""
+    """The verdict and the correction are one command."""
     first = inside.document("recall", PROMPT, "--project", "demo", "--session", "s1")
 
     done = inside.document("wrong", "--solution", "use port 7001", "--reason", "it moved again")
 
-    assert not keys(done, "exposure seq verdict learning superseded_by")
-    assert (done["learning"], done["verdict"]) == (first["ids"][0], "wrong")
+    assert not keys(done, "exposure seq verdict learning superseded_by batch redacted")
+    assert (done["learning"], done["verdict"], done["batch"]) == (first["ids"][0], "wrong", done["seq"])
     shown = inside.document("show", done["superseded_by"])
     assert (shown["solution"], shown["supersedes"]) == ("use port 7001", first["ids"])
     assert inside.document("verify")["ok"]
+
+
+def test_the_printed_undo_takes_back_the_verdict_and_the_correction(inside: Inside) -> None:
+    """One gesture, one undo, one redo; what it was done to is named whole."""
+    first = inside.document("recall", PROMPT, "--project", "demo", "--session", "s1")
+    told = inside("wrong", "--solution", "use port 7001").out
+    new = inside.document("list", "--limit", "1")["rows"][0]["id"]
+
+    undone = inside("undo", *told.partition("(undo: learnings undo ")[2].rstrip(")\n").split())
+    state = [inside.document("show", name)["state"] for name in (first["ids"][0], new)]
+    inside("undo", *undone.out.partition("(redo: learnings undo ")[2].rstrip(")\n").split())
+
+    assert (undone.code, state) == (0, ["current", "undone"])
+    assert f"undid 2 events on {new[:12]}…, exposure:{first['exposure']} " in undone.out
+    assert [inside.document("show", name)["state"] for name in (first["ids"][0], new)] == ["superseded", "current"]
+    assert len(inside.document("sql", "SELECT * FROM judgements WHERE holds")["rows"]) == 1
+
+
+def test_a_correction_says_what_it_masked_and_what_was_pinned(inside: Inside) -> None:
+    """As superseding does."""
+    first = inside.document("recall", PROMPT, "--project", "demo")["ids"][0]
+    inside.document("pin", first)
+    secret = "gh" + "p_" + "A1b2C3d4E5" * 4
+
+    done = inside("wrong", "--solution", f"log in with {secret}")
+
+    assert "masked in the text: " in done.err
+    assert "was pinned" in done.err
+    assert secret not in done.out + done.err
+
+
+def test_where_nothing_was_shown_nothing_can_be_superseded(inside: Inside) -> None:
+    """The refusal says so, and what to do instead; where several were shown it names them."""
+    nothing = inside.document("recall", "thanks", "--project", "demo")["exposure"]
+
+    refused(inside("wrong", nothing, "--solution", "x"), 15, "nothing was shown there", "learnings record")
 
 
 def test_what_was_never_shown_cannot_be_judged(inside: Inside) -> None:
@@ -116,9 +154,23 @@ def test_an_alias_finds_what_its_words_do_not(inside: Inside) -> None:
     inside.document("supersede", learning, "--problem", "events", "--solution", "use two", "--reason", "new")
     after = inside.document("query", "zorblatt", "--project", "demo")["hits"]
 
-    assert [hit["id"] for hit in found] == [learning]
+    assert found[0]["id"] == learning
     assert learning not in [hit["id"] for hit in before]
     assert after[0]["via"] == [learning]
+
+
+def test_a_secret_among_the_words_of_an_alias_is_masked_and_not_said_back(inside: Inside) -> None:
+    """What is printed is what was stored, and a remark says why."""
+    learning = inside.record("the gateway drops packets", "restart it")["id"]
+    secret = "gh" + "p_" + "A1b2C3d4E5" * 4
+
+    told = inside("alias", learning, f"log in  {secret}", "gateway")
+    named = inside.document("alias", learning, secret)
+
+    assert told.out.startswith("aliased as log in [REDACTED:")
+    assert "masked in the words: " in told.err
+    assert "masked in the words: " in named["remarks"][0]
+    assert secret not in told.out + told.err + json.dumps(named)
 
 
 def test_judged_exposures_become_a_set_that_can_be_measured(inside: Inside, tmp_path: Path) -> None:
@@ -131,3 +183,59 @@ def test_judged_exposures_become_a_set_that_can_be_measured(inside: Inside, tmp_
 
     assert (done["cases"], done["rows"]) == (1, 32)
     assert (figures["recall@5"], figures["leaks"], figures["rows"]) == (1.0, 0, 32)
+
+
+def labelled(inside: Inside, folder: Path) -> list[dict[str, Any]]:
+    """Write what was judged as a set, see that it can be measured, and return its cases."""
+    inside.document("eval", "label", str(folder))
+    inside.document("eval", str(folder))
+    return [json.loads(line) for line in (folder / "queries.jsonl").read_text("utf-8").splitlines()]
+
+
+def test_a_correction_becomes_what_a_case_wants(inside: Inside, tmp_path: Path) -> None:
+    """What was wrong is superseded, and what took its place has to be found, also once that was replaced."""
+    inside.document("recall", PROMPT, "--project", "demo", "--session", "s1")
+    new = inside.document("wrong", "--solution", "use port 7001")["superseded_by"]
+    texts = ("--problem", "the gateway", "--solution", "use port 7002", "--reason", "again")
+
+    (first,) = labelled(inside, tmp_path / "first")
+    newest = inside.document("supersede", new, *texts)["id"]
+    (second,) = labelled(inside, tmp_path / "second")
+
+    assert (first["relevant"], first["wrong"]) == ([new], [])
+    assert (second["relevant"], second["wrong"]) == ([newest], [])
+
+
+def test_what_was_missing_is_no_case_in_which_silence_is_right(inside: Inside, tmp_path: Path) -> None:
+    """`wrong` where nothing was shown makes no case; `--silent` and `--right` there do."""
+    said = []
+    for words in ((), ("--silent",), ("--right",)):
+        one = inside.document("recall", "how do we rotate the zorblatt certificate?", "--project", "demo")["exposure"]
+        inside.document("wrong", one, *words)
+        said.append(one)
+
+    cases = labelled(inside, tmp_path / "set")
+
+    assert [(case["id"], case["relevant"]) for case in cases] == [(said[1], []), (said[2], [])]
+
+
+def test_where_everything_judged_tells_nothing_no_set_is_written(inside: Inside, tmp_path: Path) -> None:
+    """An empty set could not be read again."""
+    one = inside.document("recall", "how do we rotate the zorblatt certificate?", "--project", "demo")["exposure"]
+    inside.document("wrong", one)
+
+    refused(inside("eval", "label", str(tmp_path / "set")), 16, "nothing was written")
+
+    assert not (tmp_path / "set").exists()
+
+
+def test_a_set_is_not_written_over(inside: Inside, tmp_path: Path) -> None:
+    """The first one stays as it is."""
+    inside.document("recall", PROMPT, "--project", "demo")
+    inside.document("wrong", "--right")
+    labelled(inside, tmp_path / "set")
+    before = (tmp_path / "set" / "queries.jsonl").read_bytes()
+
+    refused(inside("eval", "label", str(tmp_path / "set")), 30, "learnings.jsonl is there already; nothing was written")
+
+    assert (tmp_path / "set" / "queries.jsonl").read_bytes() == before

@@ -111,3 +111,45 @@ def test_a_long_list_of_candidates_is_cut_for_people_alone(inside: Inside) -> No
     more = len(found["candidates"]) - 12
     assert more > 0
     assert f"and {more} more (all of them: --json)" in lines
+
+
+def test_why_exact_tells_what_was_shown_and_what_the_keywords_bring(inside: Inside) -> None:
+    """Both stand there, and that they may differ: of the prompt only keywords were kept."""
+    moved(inside)
+    one = inside.document("recall", PROMPT, "--project", "demo", "--session", "s1")
+    second = inside.document("recall", PROMPT, "--project", "demo", "--session", "s1")["exposure"]
+
+    lines = inside("why", second, "--exact").out.splitlines()
+
+    shown = f"{one['ids'][0][:12]}…"
+    assert lines[0] == "shown then: nothing (shown-before)"
+    (at,) = [at for at, line in enumerate(lines) if line.startswith("asked again with the keywords that were kept")]
+    assert lines[at].endswith("the prompt never is, so this may differ from what was shown:")
+    assert lines[at + 1] == f"  shown now: {shown}"
+
+
+def test_a_silence_names_where_was_looked(inside: Inside) -> None:
+    """The project and what holds everywhere, every other name of it, every project, or nothing when nothing was."""
+    asked = ("how do we rotate the signing certificate of zorblatt?",)
+    everywhere = "what holds everywhere (--project names another)"
+
+    named = [inside(command, *asked, "--project", "other") for command in ("recall", "why")]
+    star = inside("recall", *asked, "--project", "*")
+    courtesy = inside("recall", "thanks", "--project", "other")
+    inside("project", "alias", "old", "other")
+    aliased = inside("recall", *asked, "--project", "other")
+
+    for done in named:
+        assert f"; looked in project other and {everywhere}" in done.out + done.err
+    assert f"; looked in {everywhere}" in star.err
+    assert "looked in" not in courtesy.err
+    assert f"; looked in the projects old, other and {everywhere}" in aliased.err
+
+
+def test_outside_any_project_a_silence_says_that_every_one_was_looked_at(
+    inside: Inside, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A folder without a repository belongs to none."""
+    monkeypatch.chdir(tmp_path)
+
+    assert inside("recall", "how do we rotate the zorblatt?").err.rstrip().endswith("; looked in every project")

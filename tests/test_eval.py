@@ -159,6 +159,33 @@ def test_filler_is_the_same_every_time_and_keeps_clear_of_listed_categories() ->
         ([learning("a")], ["[" * 100_000], "queries.jsonl:1: not JSON in UTF-8"),
         ([learning("a")], ['{"id": ' + "9" * 5_000 + "}"], "queries.jsonl:1: not JSON in UTF-8"),
         ([learning("a")], ['{"id": NaN}'], "queries.jsonl:1: not JSON in UTF-8"),
+        ([learning("a", observed_at="0001-01-01")], [query("q")], "learnings.jsonl:1: observed_at does not fit"),
+        ([learning("a", observed_at="0999-12-31")], [query("q")], "learnings.jsonl:1: observed_at does not fit"),
+        (
+            [learning("a", superseded_by="b"), learning("b", problem="other")],
+            [query("p", relevant=["b"]), query("q", relevant=["a"])],
+            "queries.jsonl:2: relevant names a learning that is superseded",
+        ),
+        (
+            [learning("a"), learning("b", project="*"), learning("c", project="else")],
+            [query("p", relevant=["a", "b"]), query("q", relevant=["a", "c"])],
+            "queries.jsonl:2: relevant names a learning of another project",
+        ),
+        (
+            [learning("a")],
+            [query("q", relevant=["a"], project="*")],
+            "queries.jsonl:1: relevant names a learning of another project",
+        ),
+        (
+            [learning("a"), learning("b", problem="a  pgcat PGX1 breaks", solution="mend a")],
+            [query("q", relevant=["a", "b"])],
+            "learnings.jsonl:2: it says the same as the learning 'a'",
+        ),
+        (
+            [learning("a"), learning("b", problem="a pgcat PGX1 breaks", solution="mend a", trust=4)],
+            [query("q")],
+            "learnings.jsonl:2: it says the same as the learning 'a'",
+        ),
         ([learning("a")], [], "queries.jsonl:1: no case"),
         ([learning("a")], ["", "  "], "queries.jsonl:1: no case"),
     ],
@@ -278,3 +305,11 @@ def test_rows_come_in_the_order_of_their_dates_and_chains() -> None:
             enumerate((("c", ("b",)), ("b", ("a",)), ("a", ())), start=1)]  # fmt: skip
 
     assert [row.key for row in evals.in_order(rows, "f")] == ["a", "b", "c"]
+
+
+@pytest.mark.parametrize("number", ["-3", "1e3", "1.5", "+7", "nan", "1_000", "9999999", "12345678901"])
+def test_a_number_of_filler_that_cannot_be_is_no_missing_file(tmp_path: Path, inside: Inside, number: str) -> None:
+    """It says what may be given."""
+    folder = written(tmp_path / "set", [learning("a")], [query("q")])
+
+    refused(inside("eval", folder, "--filler", number), 15, f"--filler {number}: ", "1,000,000; nothing was measured")

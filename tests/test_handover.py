@@ -3,6 +3,7 @@
 import json
 import os
 import signal
+import sqlite3
 import stat
 import subprocess
 import sys
@@ -13,6 +14,7 @@ from typing import Any
 import pytest
 
 from ledger import handover
+from ledger.exposures import path_beside
 from ledger.handover import LATER, LEASE_S, SOON, Handed, done, take, waiting
 from ledger.ledger import Ledger
 from ledger.model import Draft
@@ -254,6 +256,7 @@ def test_a_ledger_that_cannot_be_read_costs_only_the_paraphrase(tmp_path: Path) 
 KILLED = """
 import sys
 from ledger import handover
+from ledger.exposures import path_beside
 number = 0
 while True:
     number += 1
@@ -323,6 +326,26 @@ def test_each_hand_over_takes_less_than_300_ms(ledger: Ledger, transcript: Path)
             slowest[act.__name__] = max(slowest.get(act.__name__, 0.0), time.perf_counter() - begun)
 
     assert max(slowest.values()) < 0.3, json.dumps(slowest)
+
+
+def test_files_that_others_hold_are_not_waited_for(ledger: Ledger) -> None:
+    """The ledger and the exposures locked by somebody: what was said is kept within 300 ms all the same."""
+    ledger.record(Draft("the pooler refuses connections on 5432", "connect through port 6543", "env", "demo"))
+    recall = Recall(ledger.reader)
+    recall.recall("the pooler refuses connections on 5432, which port?", "s-1", "demo")
+    recall.close()
+    held = [sqlite3.connect(path) for path in (ledger.path, path_beside(ledger.path))]
+    for one in held:
+        one.execute("BEGIN EXCLUSIVE")
+    begun = time.perf_counter()
+
+    kept = handover.stopped(ledger.path, SAID)
+
+    took = time.perf_counter() - begun
+    for one in held:
+        one.close()
+    assert kept.kept
+    assert took < 0.3
 
 
 def test_a_note_and_a_summary_wait_in_the_other_lane(ledger: Ledger, tmp_path: Path) -> None:

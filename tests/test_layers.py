@@ -43,6 +43,7 @@ LEVELS = {
         "compare",
         "browse",
         "reader",
+        "exposure",
         "exposures",
         "heard",
         "handover",

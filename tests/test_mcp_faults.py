@@ -122,7 +122,6 @@ def test_lines_that_are_no_requests_cost_nothing(tmp_path: Path) -> None:
         server.send(f'{{"jsonrpc": "2.0", "id": 7, "method": "tools/call", "params": {{"{CANARY}": '.encode())
         server.send(f'["{CANARY}"]'.encode())
         server.send(b"\xff\xfe" + CANARY.encode())
-        server.send(f'{{"jsonrpc":"2.0","id":8,"method":"tools/call","params":{{"name":"{CANARY}\\ud800"}}}}'.encode())
         shapes = [server.call("query_learnings", CANARY), server.call("query_learnings", [CANARY])]
         shapes.append(server.ask(f"tools/{CANARY}", {}))
         answer = json.loads(server.call("query_learnings", {"query": "still there"}))
@@ -132,6 +131,28 @@ def test_lines_that_are_no_requests_cost_nothing(tmp_path: Path) -> None:
     assert all(b'"error"' in shape or b'"isError":true' in shape for shape in shapes)
     assert CANARY.encode() not in b"".join(shapes[:2]) + rest + errors
     assert (errors, status) == (b"", 0)
+
+
+@pytest.mark.parametrize("own_id", ["8", '"eight"'])
+def test_half_a_character_in_a_request_is_answered(tmp_path: Path, own_id: str) -> None:
+    """JSON allows it and the SDK's parser does not: whoever asked is told, and no text comes back."""
+    call = (
+        '{"jsonrpc":"2.0","id":%s,"method":"tools/call","params":{"name":"query_learnings","arguments":{"query":"%s"}}}'
+    )
+    with lines(tmp_path / "ledger.db") as server:
+        server.send((call % (own_id, f"{CANARY} \\ud800")).encode())
+        assert server.process.stdout
+        answer = server.process.stdout.readline()
+        server.send((call.replace('"id":%s,', "") % f"{CANARY} \\ud800").encode())
+        server.send((call % ('"\\ud800"', CANARY)).encode())
+        later = json.loads(server.call("query_learnings", {"query": "still there"}))
+        rest, errors, status = server.end()
+
+    assert json.loads(answer)["id"] == json.loads(own_id)
+    assert "half of a surrogate pair" in json.loads(answer)["error"]["message"]
+    assert CANARY.encode() not in answer
+    assert later["result"]["structuredContent"]["hits"] == []
+    assert (rest, errors, status) == (b"", b"", 0)
 
 
 def test_before_the_first_write_reads_are_empty_and_make_no_file(tmp_path: Path) -> None:

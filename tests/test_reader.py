@@ -169,7 +169,7 @@ def test_undoing_a_supersede_serves_the_old_learning_again(ledger: Ledger) -> No
     undo = ledger.undo(new.seq)
 
     assert ids(ledger.reader.query("zanzibar").hits) == [old.id]
-    assert ledger.reader.query("pooler").hits == []
+    assert new.id not in ids(ledger.reader.query("pooler").hits)
 
     ledger.undo(undo.seq)
 

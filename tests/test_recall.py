@@ -13,7 +13,7 @@ from ledger import exposures, recall, redact
 from ledger.errors import BadArgument
 from ledger.exposures import Exposures
 from ledger.ledger import Ledger
-from ledger.model import Draft, NewEvent, new_event_id
+from ledger.model import Draft, NewEvent, importer, new_event_id
 from ledger.recall import Recall
 
 PROMPT = "pgcat refuses connections from the docker network with PGX4711, how did we fix pgcat there?"
@@ -176,9 +176,30 @@ def test_a_session_starts_with_what_is_pinned_and_what_its_branch_is_about(desk:
     about = desk.session_start("demo", "feature/pgcat-docker", "s2")
 
     assert plain.ids == [pinned.id]
-    assert about.ids[0] == pinned.id
-    assert len(about.ids) > 1
+    first = known.reader.query("pgcat docker", project="demo", limit=1).hits[0].id
+    assert about.ids[:2] == [pinned.id, first]
     assert desk.session_start("elsewhere", "main", "s3").text == ""
+
+
+def test_a_first_session_is_shown_what_a_project_knows(desk: Recall, known: Ledger) -> None:
+    """Nothing is pinned, nothing tells what is worked on: the most trusted of the newest, and few."""
+    with known.acting(importer(1)):
+        known.record(Draft("a file of the repository says so", "maybe", "practice", "demo"))
+
+    found = desk.session_start("demo", "main", "s1")
+
+    assert len(found.ids) == recall.START_STRONGEST
+    assert {hit.trust for hit in known.reader.get(found.ids)} == {4}
+    assert desk.session_start(None, "main", "s2").ids == []
+
+
+def test_a_secret_in_a_branch_leaves_no_trace(desk: Recall, known: Ledger) -> None:
+    """A branch is text of others, like a prompt."""
+    desk.session_start("demo", f"feature/{KEY}-pgcat", "s1")
+
+    kept = Path(exposures.path_beside(known.path)).read_bytes()
+    assert KEY[4:].encode() not in kept
+    assert KEY[4:].lower().encode() not in kept
 
 
 def test_exposures_are_private_and_pruned(desk: Recall, known: Ledger) -> None:
