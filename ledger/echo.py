@@ -62,7 +62,7 @@ _SOURCES = {
     "close": rf"<\s*/\s*{TAG}\s*>?[\s`]*",
     "nonce": r"\bexp_[a-z2-7]{25}\b",
     "label": r"lrn_[a-z2-7]{8,26}\s*[·•|,;-].*\btrust [0-4]\b",
-    "why": r"(?:why:\s*)?`?learnings why exp_[a-z2-7]+",
+    "why": r"why:\s*`?learnings why exp_[a-z2-7]+|`?learnings why exp_[a-z2-7]{25}`?\s*$",
     "part": r"(?:when|then):\s",
     "dash": r"(?<!\w)[\u2013\u2014](?=\w)",
     "quote": r"[\u2018\u2019\u201a\u02bc]",

@@ -194,6 +194,8 @@ def test_a_quoted_frame_without_its_element_is_cut_out(lead: str) -> None:
         "| port | use |\n|------|-----|\n| 6543 | pooler |",
         "a | b\nwhen: it rains\nthen: take `x | y`",
         "see lrn_aaaaaaaa for why",
+        "learnings why exp_a says why\nlearnings show lrn_aaaaaaaa",
+        "lrn_aaaaaaaa is of trust 4",
         "cat log | grep then: | head",
         "",
         "plain\n\n\ntext\n",

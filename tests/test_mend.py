@@ -2,6 +2,8 @@
 
 import os
 import stat
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -209,3 +211,25 @@ def test_an_undo_says_that_a_file_was_mended(inside: Inside) -> None:
 
     assert "--edit-source puts back what it was" in told.err
     assert f"CLAUDE.md.learnings-{done['seq']}" in told.err
+
+
+@pytest.mark.parametrize(("answer", "is_mended"), [(b"y\n", True), (b"\n", False), (b"no\n", False)])
+def test_a_person_at_a_terminal_is_asked(tmp_path: Path, answer: bytes, is_mended: bool) -> None:
+    """After the difference was shown; anything but a yes leaves the file as it is."""
+    pty = pytest.importorskip("pty")
+    shell = Shell(tmp_path)
+    (tmp_path / "CLAUDE.md").write_text(f"- {OLD}\n")
+    texts = ("--problem", "the pooler refuses", "--solution", OLD, "--project", "demo", "--category", "env", "--json")
+    old = shell.run("record", *texts).document["id"]
+    ours, theirs = pty.openpty()
+    os.write(ours, answer)
+
+    done = subprocess.run(
+        [sys.executable, "-m", "ledger.cli", "supersede", old, *TEXTS, "--edit-source"],
+        cwd=tmp_path, env=shell.env, stdin=theirs, capture_output=True, text=True, timeout=60, check=True,
+    )  # fmt: skip
+
+    os.close(ours)
+    os.close(theirs)
+    assert done.stderr.index(f"+- {NEW}") < done.stderr.index("CLAUDE.md? [y/N]")
+    assert (tmp_path / "CLAUDE.md").read_text() == f"- {NEW if is_mended else OLD}\n"
