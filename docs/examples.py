@@ -35,6 +35,7 @@ LEFT_OUT = "…"
 VARYING = (
     (re.compile(r"\b[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}\b"), "UUID"),
     (re.compile(r"\b[0-9a-f]{16,64}\b"), "HASH"),
+    (re.compile(r"\bexp_[a-z2-7]{25}\b"), "EXPOSURE"),
 )
 """What differs at every run and is compared by its form alone."""
 

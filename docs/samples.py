@@ -108,8 +108,10 @@ def play(session: Session) -> None:
     title = ("--title", "port of the pooler")
     one = session.record("record", "the pooler of the database refuses port 5432", "use port 6543", *title)
     two = session.record("record", "the pooler of the database refuses port 5432 again", "use port 7654", *title)
-    texts = ("--problem", "the pooler of the database moved", "--solution", "use port 8765", "--reason", "it moved")
-    new = session.run("supersede", one, two, noted, *texts)["id"]
+    (session.folder / ".claude" / "CLAUDE.md").write_text("- use port 8765 of the pooler\n", "utf-8")
+    texts = ("--problem", "the pooler of the database moved", "--solution", "use port 8765 of the pooler")
+    mend = ("--edit-source", "--yes")
+    new = session.run("supersede", one, two, noted, *texts, "--reason", "it moved", *mend)["id"]
     session.run("query", "pooler 6543", "--include-superseded")
     session.run("show", new)
     session.run("show", one)
@@ -119,9 +121,9 @@ def play(session: Session) -> None:
     session.run("unpin", new)
     session.run("quarantine", new, "--reason", "doubtful")
     session.run("release", new)
-    seq = session.run("retract", new, "--reason", "wrong")["seq"]
+    seq = session.run("retract", new, "--reason", "wrong", *mend)["seq"]
     for _ in ("undo", "redo", "undo again"):
-        seq = session.run("undo", seq)["seq"]
+        seq = session.run("undo", seq, "--edit-source")["seq"]
     session.run("accept", session.record("propose", "a build hangs", "kill the cache", "--supersedes", new))
     session.run("reject", session.record("propose", "a build is slow", "warm the cache"))
     session.run("alias", new, "gateway")

@@ -158,6 +158,13 @@ def slug(path: str) -> str:
     )
 
 
+def memory_folder(path: str, home: str) -> str:
+    """Return where the client keeps the notes of the project that a folder belongs to, whether it is there or not."""
+    repository = repository_of(path)
+    root = repository.main if repository is not None else os.path.abspath(path)
+    return os.path.join(home, ".claude", "projects", slug(root), "memory")
+
+
 def project_of_slug(folder: str) -> tuple[str, bool]:
     """Return the project of a folder of `~/.claude/projects`, and whether a transcript told it.
 

@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterable, Iterator
 
 from importers import export, files, memory_notes, projects
 from importers.files import Unread
+from ledger import own_copy
 from ledger.errors import BadArgument
 from ledger.model import EVERYWHERE, PROJECT_CHARS, TRUST_FILES, TRUST_NOTES, Diagnostic, Draft, Reading
 
@@ -27,6 +28,11 @@ def default_places(home: str) -> list[str]:
     found = [os.path.join(folder, "memory") for folder in _folders(os.path.join(claude, "projects"))]
     found += _folders(os.path.join(claude, "agent-memory"))
     return [folder for folder in found if os.path.isdir(folder)]
+
+
+def client_files(cwd: str, home: str) -> list[str]:
+    """Return the files that a client started in a folder loads, and the notes of the project there."""
+    return [*own_copy.instructions(cwd, home), *own_copy.notes([projects.memory_folder(cwd, home)])]
 
 
 def _folders(path: str) -> list[str]:
@@ -72,6 +78,25 @@ def scan_paths(
     for path in missing:
         scan.diagnostics.append(Diagnostic(files.shown(path), None, "not-found", "there is no such file or folder"))
     return scan.readings()
+
+
+def read_note(path: str, home: str | None = None) -> Reading:
+    """Read one note as a part of its folder: what the index links to is known, nothing else is read or missed.
+
+    A note that is gone is read as gone.
+    """
+    scan = _Scan(None, None, home, TRUST_FILES)
+    real = _resolved(os.path.abspath(path))
+    client = projects.slug_folder(real)
+    folder = os.path.join(client, "memory") if client is not None else os.path.dirname(real)
+    for other in files.walk(folder).files:
+        scan.notes.setdefault(other, folder)
+    scan.notes[real] = folder
+    part = scan._part(NOTES, real)
+    part.roots.append(real)
+    part.paths.append(real)
+    scan._read_note(real)
+    return scan._reading(NOTES, scan._trust(real), part)
 
 
 class _Part:

@@ -157,3 +157,16 @@ def fitting(hits: list[Hit]) -> list[Hit]:
             break
         shown.append(hit)
     return shown
+
+
+class Summary(NamedTuple):
+    """The newest summary of a project's sessions; `covers_from` and `covers_to` are times, None when not told."""
+
+    seq: int
+    session: str
+    project: str
+    text: str
+    covers_from: str | None
+    covers_to: str | None
+    recorded_at: str
+    trust: int

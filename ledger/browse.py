@@ -7,11 +7,12 @@ Lean path: stdlib only.
 import json
 import re
 import sqlite3
+import time
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from ledger import answer, gate, hits, meaning, query, search, sql
-from ledger.answer import HistoryEvent, Hit
+from ledger.answer import HistoryEvent, Hit, Summary
 from ledger.errors import AmbiguousId, BadArgument, GuardFailed, NotFound
 from ledger.model import AGENT_PREFIX_CHARS, ID_CHARS, ID_PREFIX, schema_path
 from ledger.search import Match, Words
@@ -280,3 +281,21 @@ def _occurrences(phrase: list[str], text: list[str]) -> int:
     """Return how often the words of `phrase` stand in a row in `text`."""
     size = len(phrase)
     return sum(text[at : at + size] == phrase for at in range(len(text) - size + 1)) if size else 0
+
+
+def summary(
+    reader: "Reader", project: str, within_hours: int, as_of: int | None = None, now: float | None = None
+) -> Summary | None:
+    """Return the newest summary of a project's sessions; see `Reader.summary`."""
+    moment = time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime(now))
+    if as_of is not None:
+        told = reader.rows(sql.RECORDED_AT, {"seq": as_of})
+        moment = told[0][0] if told else moment
+    binds = {
+        "projects": json.dumps(reader.projects(project)),
+        "moment": moment,
+        "age": f"-{within_hours} hours",
+        "at": sql.NOW if as_of is None else as_of,
+    }
+    found = reader.rows(sql.SUMMARY, binds)
+    return Summary(*found[0]) if found else None

@@ -18,6 +18,8 @@ from ledger.errors import BadArgument
 from ledger.model import TRUST_NOTES, schema_path
 
 if TYPE_CHECKING:
+    from ledger.capture import Notes
+    from ledger.ingest import Imported
     from ledger.ledger import Ledger
 
 EXAMPLE = "example"
@@ -88,25 +90,38 @@ def _more_places(call: Call) -> list[str]:
 def _imported(call: Call, paths: list[str], project: str | None) -> Result:
     """Read the paths and bring the ledger up to them."""
     from importers.plan import plan, vanished
-    from importers.registry import scan_paths
-    from ledger import ingest
+    from importers.registry import read_note, scan_paths
+    from ledger import capture, ingest
+
+    home = os.path.expanduser("~")
 
     with bar("reading") as progress:
         # The bundled notes are trusted alike wherever they are installed, inside a repository or not.
         bundled = os.path.realpath(schema_path(EXAMPLE))
         readings = [
             reading._replace(trust=TRUST_NOTES) if reading.paths == (bundled,) else reading
-            for reading in scan_paths(paths, project, progress, os.path.expanduser("~"))
+            for reading in scan_paths(paths, project, progress, home)
         ]
     how = {"again": call.given.again, "dry_run": call.given.dry_run}
     done = []
     with _ledger(call) as ledger, _said_when_interrupted(call, ledger):
+        if not call.given.dry_run:
+            done += _settled(ledger, capture.Notes(lambda path: read_note(path, home), plan, vanished), home)
         for reading in readings:
-            with bar("recording") as progress:
-                done.append(ingest.run(ledger, reading, plan, vanished, progress=progress, **how))
+            for part in capture.by_hand(ledger, reading):
+                with bar("recording") as progress:
+                    done.append(ingest.run(ledger, part, plan, vanished, progress=progress, **how))
     document = ingest.together(done)
     _say_aside(call, document)
     return Result(document, lambda: [_line(call, document)])
+
+
+def _settled(ledger: "Ledger", notes: "Notes", home: str) -> "list[Imported]":
+    """Do first what hooks have left to be done: it tells whose words the notes hold."""
+    from importers.projects import project_of
+    from ledger import capture
+
+    return capture.settle(ledger, notes, home, project_of).imported
 
 
 @contextmanager

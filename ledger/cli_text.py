@@ -214,7 +214,10 @@ def advice(document: dict[str, Any]) -> Iterator[str]:
     for other in document.get("near", ()):
         if other["id"] not in contradicted:
             yield f"similar: {short(other['id'])} {line_of(other['title'])!r}"
+    mended = {(one["file"], one["line"]) for one in document.get("edits", ()) if one["mended"]}
     for at in document.get("still_loaded", ()):
+        if (at["file"], at["line"]) in mended:
+            continue
         yield f"{at['file']}:{at['line']} still says it, and Claude Code loads that file: correct it there too"
 
 

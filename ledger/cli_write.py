@@ -8,7 +8,7 @@ import os
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from ledger import cli_text, door
+from ledger import cli_mend, cli_text, door
 from ledger.cli_call import DRY_RUN, EVENT_ID, Arg, Call, Result, command, number, texts
 from ledger.cli_read import LEARNING, project_of, whole_id
 from ledger.errors import BadArgument, EmptyText
@@ -70,6 +70,8 @@ def propose(call: Call) -> Result:
     TITLE,
     Arg("--tag", "its tags instead of those of the first one; may be repeated", many="each"),
     Arg("--expected", "refuse when the first one was touched after this event", kind=number),
+    cli_mend.EDIT_SOURCE,
+    cli_mend.YES,
     EVENT_ID,
     DRY_RUN,
 )
@@ -78,8 +80,11 @@ def supersede(call: Call) -> Result:
     given = call.given
     problem, solution = texts(given.problem, given.solution)
     with call.writing() as ledger:
+        ledger.files = cli_mend.files()
+        names = [whole_id(ledger.reader, typed) for typed in given.old]
+        olds = cli_mend.old_texts(ledger, names)
         done = ledger.supersede(
-            [whole_id(ledger.reader, typed) for typed in given.old],
+            names,
             problem,
             solution,
             given.reason,
@@ -91,22 +96,32 @@ def supersede(call: Call) -> Result:
             event_id=given.event_id,
             dry_run=given.dry_run,
         )
+    edits = cli_mend.mended(call, done.seq, done.still_loaded, olds, solution)
     line = f"superseded {cli_text.shorts(done.supersedes)} by {cli_text.short(done.id)}"
     if not done.supersedes:
         line = f"recorded {cli_text.short(done.id)} as {done.state}"
-    return written(call, plain(done), line)
+    return written(call, {**plain(done), "edits": edits}, line)
 
 
-@command(LEARNING, NEEDED_REASON, EVENT_ID, DRY_RUN)
+@command(LEARNING, NEEDED_REASON, cli_mend.EDIT_SOURCE, cli_mend.YES, EVENT_ID, DRY_RUN)
 def retract(call: Call) -> Result:
     """Take a learning back: it is not served any more, and stays in the log."""
-    return _change(call, "retracted", lambda ledger: ledger.retract, call.given.reason)
+    given = call.given
+    with call.writing() as ledger:
+        ledger.files = cli_mend.files()
+        name = whole_id(ledger.reader, given.id)
+        olds = cli_mend.old_texts(ledger, [name])
+        done = ledger.retract(name, given.reason, event_id=given.event_id, dry_run=given.dry_run)
+    edits = cli_mend.mended(call, done.seq, done.still_loaded, olds, None)
+    line = f"retracted {cli_text.short(done.id)}, now {done.state}"
+    return written(call, {**plain(done), "edits": edits}, line)
 
 
 @command(
     Arg("seq", "the event to take back (see `learnings history ID`)", kind=number, many="?"),
     Arg("--batch", "take a whole import back, or a verdict with its correction", kind=number),
     Arg("--cascade", "take along what builds upon it", is_flag=True),
+    Arg("--edit-source", "also put back the files that were mended with it", is_flag=True),
     REASON,
     EVENT_ID,
     DRY_RUN,
@@ -119,9 +134,11 @@ def undo(call: Call) -> Result:
     with call.writing() as ledger:
         act, seq = (ledger.undo, given.seq) if given.batch is None else (ledger.undo_batch, given.batch)
         done = act(seq, given.reason, cascade=given.cascade, event_id=given.event_id, dry_run=given.dry_run)
+    restored = cli_mend.restored(call, done.undone)
     events = f"event {done.undone[0]}" if len(done.undone) == 1 else f"{len(done.undone)} events"
     back = f", which brings back {len(done.redone)}" if done.redone else ""
-    return written(call, plain(done), f"undid {events} on {cli_text.shorts(done.streams[:5])}{back}", word="redo")
+    document = {**plain(done), "restored": restored}
+    return written(call, document, f"undid {events} on {cli_text.shorts(done.streams[:5])}{back}", word="redo")
 
 
 @command(LEARNING, EVENT_ID, DRY_RUN)

@@ -9,8 +9,8 @@ import re
 import unicodedata
 from typing import NamedTuple
 
-from ledger import redact, screen
-from ledger.errors import BadArgument, BadText, EmptyText, GuardFailed, TooLong, UnknownCategory
+from ledger import echo, redact, screen
+from ledger.errors import BadArgument, BadText, Echoed, EmptyText, GuardFailed, TooLong, UnknownCategory
 from ledger.model import (
     CATEGORIES,
     CONFIDENCES,
@@ -19,6 +19,7 @@ from ledger.model import (
     PROBLEM_CHARS,
     PROJECT_CHARS,
     SOLUTION_CHARS,
+    SUMMARY_CHARS,
     TAG_CHARS,
     TAGS_MAX,
     Draft,
@@ -31,6 +32,9 @@ _TERMINAL = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\
 """Escape sequences of a terminal, whole: colours, titles, links, clipboard writes."""
 
 _CONTROLS = re.compile("[\x01-\x08\x0b-\x1f\x7f-\x9f]")
+_OWN_WORDS = ("title", "problem", "solution")
+"""Fields from which recalled text is cut: what the ledger showed it has already."""
+
 _TIME = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d{1,6})?Z\Z")
 
 
@@ -71,22 +75,63 @@ def text(field: str, value: str, cap: int, *, required: bool = True) -> tuple[st
     return clean, kinds
 
 
+class Summary(NamedTuple):
+    """A summary as it may be stored: the body of its event; `findings` of the screen mean that it is not kept."""
+
+    body: dict[str, str]
+    kinds: tuple[str, ...]
+    findings: tuple[screen.Finding, ...]
+    remarks: tuple[str, ...]
+
+
+def summary(session: str, project: str, given: str, covers_from: str | None, covers_to: str | None) -> Summary:
+    """Return a session's summary as it may be stored, without pieces of frames, cut to its cap.
+
+    Raises:
+        BadInput: a field cannot be stored. GuardFailed: redaction or screening could not run.
+    """
+    if len(given) > 3 * SUMMARY_CHARS:  # cut at a line first, so that no half of a secret is left
+        given = given[: 3 * SUMMARY_CHARS].rpartition("\n")[0] or given[: 3 * SUMMARY_CHARS].rpartition(" ")[0]
+    clean, kinds = text("summary", echo.cut(given), 4 * SUMMARY_CHARS, required=False)
+    remarks = () if len(clean) <= SUMMARY_CHARS else (f"cut to {SUMMARY_CHARS:,} characters",)
+    body = {
+        "session": text("session", session, PROJECT_CHARS)[0],
+        "project": text("project", project, PROJECT_CHARS)[0],
+        "text": clean if len(clean) <= SUMMARY_CHARS else clean[: SUMMARY_CHARS - 1] + "…",
+    }
+    for name, value in (("covers_from", covers_from), ("covers_to", covers_to)):
+        if value is not None and not _TIME.match(value):
+            raise BadArgument(f"{name} is not a time like 2026-11-30T02:47:56Z; nothing was written")
+        body |= {} if value is None else {name: value}
+    return Summary(body, kinds, _findings(clean), remarks)
+
+
+def _findings(clean: str) -> tuple[screen.Finding, ...]:
+    try:
+        return screen.screen(clean)
+    except Exception as error:  # noqa: BLE001 - whatever failed, nothing may be stored
+        raise GuardFailed(f"the screen failed ({type(error).__name__})") from None
+
+
 def _is_visible(letter: str) -> bool:
     """Tell whether a character is neither white space nor a format character, which nobody sees."""
     return not letter.isspace() and unicodedata.category(letter) != "Cf"
 
 
 def draft(given: Draft) -> Passed:
-    """Return a draft as it may be stored.
+    """Return a draft as it may be stored, without pieces of what was recalled.
 
     Raises:
-        BadInput: a field cannot be stored.
+        BadInput: a field cannot be stored. Echoed: nothing is left of one.
         GuardFailed: redaction or screening could not run.
     """
     kinds: list[str] = []
 
     def passed(field: str, value: str, cap: int, *, required: bool = True) -> str:
-        clean, found = text(field, value, cap, required=required)
+        own = echo.cut(value) if isinstance(value, str) and field in _OWN_WORDS else value
+        if required and own is not value and not own.strip():
+            raise Echoed(field)
+        clean, found = text(field, own, cap, required=required)
         kinds.extend(found)
         return clean
 
@@ -110,8 +155,5 @@ def draft(given: Draft) -> Passed:
         path = passed("path", source.path, LOCATOR_CHARS) if source.path is not None else None
         source = Source(source.kind, passed("locator", source.locator, LOCATOR_CHARS), path, source.line)
     clean = Draft(problem, solution, given.category, project, title, tags, given.observed_at, given.confidence, source)
-    try:
-        findings = screen.screen("\n".join((title, problem, solution, " ".join(tags))))
-    except Exception as error:  # noqa: BLE001 - whatever failed, nothing may be stored
-        raise GuardFailed(f"the screen failed ({type(error).__name__})") from None
+    findings = _findings("\n".join((title, problem, solution, " ".join(tags))))
     return Passed(clean, tuple(kinds), findings)

@@ -93,6 +93,18 @@ class BadArgument(BadInput):
     exit_code = 15
 
 
+class Echoed(BadInput):
+    """A text holds nothing but what was recalled from the ledger itself."""
+
+    exit_code = 18
+
+    def __init__(self, field: str) -> None:
+        super().__init__(
+            f"{field} holds recalled text only, which the ledger has already; nothing was written",
+            "say it in your own words, or supersede the learning that was shown",
+        )
+
+
 class NotFound(LedgerError):
     """No row of that id or seq."""
 

@@ -59,7 +59,7 @@ LASTING = ("payload.erased", "head.accepted", "batch.started")
 """Kinds that no undo can take back."""
 
 
-NAMED = ("lrn_", "setting:", "exposure:")
+NAMED = ("lrn_", "setting:", "exposure:", "summary:")
 """How the streams begin whose state projections keep."""
 
 
@@ -120,6 +120,7 @@ STEPS: dict[str, Callable[[Flags, Act], Flags]] = {
     "learning.unpinned": lambda flags, act: flags._replace(pinned=False),
     "aliases.derived": lambda flags, act: flags._replace(aliases=act.seq),
     "exposure.judged": lambda flags, act: flags,
+    "session.summarised": lambda flags, act: flags,
     "event.undone": lambda flags, act: flags,
     "payload.erased": lambda flags, act: flags,
     "setting.changed": lambda flags, act: flags,
@@ -295,6 +296,13 @@ def judgements(acts: Iterable[Act]) -> dict[str, int]:
     known = list(acts)
     live = alive(known)
     return {act.data.get("learning", ""): act.seq for act in known if act.kind == "exposure.judged" and act.seq in live}
+
+
+def summary_seq(acts: Iterable[Act]) -> int | None:
+    """Return the seq of the live event that summarised a session, None once it is undone."""
+    known = list(acts)
+    live = alive(known)
+    return max((act.seq for act in known if act.kind == "session.summarised" and act.seq in live), default=None)
 
 
 def setting_seq(acts: Iterable[Act]) -> int | None:

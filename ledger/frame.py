@@ -123,7 +123,7 @@ def units(text: str) -> int:
     return len(text) if text.isascii() else len(text.encode("utf-16-le", "surrogatepass")) // 2
 
 
-def frame(hits: Sequence[Hit], today: str, last: str = "", budget: int = FRAME_UNITS) -> Framed:
+def frame(hits: Sequence[Hit], today: str, last: str = "", budget: int = FRAME_UNITS, *, name: str = "") -> Framed:
     """Return learnings as a block of data that nothing in it can end or leave.
 
     Every line begins with `| `; what could be markup is escaped, what would be
@@ -134,8 +134,11 @@ def frame(hits: Sequence[Hit], today: str, last: str = "", budget: int = FRAME_U
         today: the date that ages are counted to, as `2026-11-30`.
         last: a line of our own for the end of the block.
         budget: UTF-16 units of the whole.
+        name: the exposure that this is. It is random and remembered, so it is
+            also what tells the block when it comes back (`echo.py`).
     """
-    opening, closing = f'<{TAG} note="{NOTE}">\n', f"</{TAG}>"
+    known = f' id="{name}"' if name else ""
+    opening, closing = f'<{TAG} note="{NOTE}"{known}>\n', f"</{TAG}>"
     tail = f"| {escaped(last)}\n" if last else ""
     left = budget - units(opening) - units(closing) - units(tail)
     shown: list[str] = []

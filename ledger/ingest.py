@@ -9,11 +9,12 @@ import json
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any, NamedTuple
 
-from ledger import chain, door, fold, project, sql_log
+from ledger import chain, door, fold, heard, project, query, sql_log
 from ledger.errors import BadInput, LedgerError, Refused
 from ledger.fold import Act
 from ledger.ledger import Ledger
 from ledger.model import (
+    TRUST_NOTES,
     Change,
     Diagnostic,
     Draft,
@@ -23,6 +24,7 @@ from ledger.model import (
     NewEvent,
     Reading,
     Scan,
+    edited,
     importer,
     learning_id,
     new_event_id,
@@ -154,7 +156,7 @@ class _Import:
     def __init__(self, ledger: Ledger, reading: Reading, plan: Plan, vanished: Vanished, again: bool) -> None:
         self.ledger, self.reading, self.plan, self.vanished, self.again = ledger, reading, plan, vanished, again
         self.key = ledger.store.dedup_key
-        self.actor = importer(reading.trust)
+        self.actor = importer(reading.trust) if reading.trust <= TRUST_NOTES else edited()
         drafts = self._placed(reading.drafts)
         # An export of this very ledger tells it nothing: all of it is here, whatever became of it since.
         own = f"export:{ledger.store.ledger_id}:"
@@ -163,10 +165,14 @@ class _Import:
         self.found, refused = ready(self.key, others)
         self.diagnostics = [*reading.diagnostics, *(remark for _, remark in refused)]
         # What stands at a place whose text cannot be stored has not gone: the place counts as not read.
-        places = [draft.source for draft, _ in refused if draft.source is not None]
+        unfit = [draft.source for draft, remark in refused if remark.code != "echoed"]
+        places = [place for place in unfit if place is not None]
         self.whole = reading.whole - {place.locator for place in places}
         self.unread = (*reading.unread, *(place.path for place in places if place.path is not None))
         self.skipped = len(refused)
+        self._recognise_mended()
+        if reading.trust <= TRUST_NOTES:
+            self._leave_out_echoes()
         self.batch: int | None = None
         self.made: dict[bytes, str] = {}
         self.counts = dict.fromkeys((*ACTS.values(), "quarantined"), 0)
@@ -185,6 +191,55 @@ class _Import:
             draft._replace(project=places.get(draft.source.locator, draft.project)) if draft.source else draft
             for draft in drafts
         ]
+
+    def _recognise_mended(self) -> None:
+        """Take what a place says since it was mended for what it is: the learning that replaced what stood there.
+
+        The note gives those words another problem, so that the content key alone would make a second learning of them.
+        """
+        connection = self.ledger.store.connection()
+        for number, one in enumerate(self.found):
+            if connection.execute(sql_log.SAME_CONTENT, (one.content_key,)).fetchone() is not None:
+                continue
+            said = " ".join(one.draft.solution.split())
+            for problem, solution, key in connection.execute(sql_log.HEADS_AT, {"key": one.locator_key}).fetchall():
+                if " ".join(solution.split()) == said:
+                    draft = one.draft._replace(problem=problem, solution=solution)
+                    self.found[number] = one._replace(draft=draft, content_key=bytes(key))
+
+    def _leave_out_echoes(self) -> None:
+        """Leave out what only says again what was shown; a person's own edit is never weighed.
+
+        A text that the ledger knows is the plan's to decide, and so is the edit
+        of a place where the learning itself stands.
+        """
+        shown = heard.heard(self.ledger.reader)
+        if not shown:
+            return
+        says: dict[bytes, set[bytes]] = {}
+        for one in self.found:
+            says.setdefault(one.locator_key, set()).add(one.content_key)
+        projects = {name: self.ledger.reader.projects(name) for name in {one.draft.project for one in self.found}}
+        kept = []
+        for one in self.found:
+            echoed = shown.echo(_said(one.draft), projects[one.draft.project])
+            if echoed is None or self._is_settled(one, echoed.id, says[one.locator_key]):
+                kept.append(one)
+                continue
+            place = one.draft.source
+            assert place is not None
+            message = f"it only says what was shown of {echoed.id} (an echo of it); it was left out"
+            self.diagnostics.append(Diagnostic(place.path or place.locator, place.line, "echo", message))
+            self.skipped += 1
+        self.found = kept
+
+    def _is_settled(self, one: Found, echoed: str, says: set[bytes]) -> bool:
+        """Tell whether a text is known, or an edit of the very place where what it echoes stands."""
+        connection = self.ledger.store.connection()
+        if connection.execute(sql_log.SAME_CONTENT, (one.content_key,)).fetchone() is not None:
+            return True
+        stands = connection.execute(sql_log.STANDS_AT, (echoed, one.locator_key)).fetchone()
+        return stands is not None and bytes(stands[0]) not in says
 
     def run(self, dry_run: bool, progress: Progress | None) -> Imported:
         done = 0
@@ -340,6 +395,12 @@ class _Import:
             counts["proposed"], counts["quarantined"], self.skipped, counts["sources_added"],
             counts["sources_removed"], counts["restored"], masked, self.diagnostics, remarks,
         )  # fmt: skip
+
+
+def _said(draft: Draft) -> str:
+    """Return what a draft says; a problem that only names the notes it stands in says nothing."""
+    own = query.telling(draft.problem) - query.telling(draft.project) - {"notes", "general"}
+    return f"{draft.problem}\n{draft.solution}" if own else draft.solution
 
 
 MAKES = {"record": "learning.recorded", "supersede": "learning.superseded", "propose": "learning.proposed"}

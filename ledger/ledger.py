@@ -14,9 +14,10 @@ from contextlib import contextmanager
 from types import TracebackType
 from typing import Any
 
-from ledger import chain, door, fold, place, sql_log
+from ledger import chain, door, fold, own_copy, place, sql_log
 from ledger.answer import Conflict as Contradiction
 from ledger.answer import Near
+from ledger.echo import Learned
 from ledger.errors import (
     BadArgument,
     Conflict,
@@ -28,6 +29,7 @@ from ledger.errors import (
     TooLong,
 )
 from ledger.fold import Act
+from ledger.heard import heard
 from ledger.model import (
     ALIAS_CHARS,
     ALIASES_MAX,
@@ -45,7 +47,7 @@ from ledger.model import (
     person,
 )
 from ledger.reader import Reader, open_reader
-from ledger.results import Changed, Judged, Loaded, Recorded, Superseded, Undone, Verdict
+from ledger.results import Changed, Judged, Loaded, Recorded, Summarised, Superseded, Undone, Verdict
 from ledger.settings import check_setting
 from ledger.store import Clock, Moment, now_us
 from ledger.store_sqlite import SqliteStore
@@ -59,6 +61,8 @@ class Ledger:
         self.store = store
         self.path = store.path
         self._reader: Reader | None = None
+        self.files: Sequence[str] = ()
+        """Files that the agent's client loads: what is replaced or taken back is looked for in them too."""
 
     @classmethod
     def init(cls, path: str, actor: Actor | None = None, *, clock: Clock = now_us) -> "Ledger":
@@ -277,10 +281,53 @@ class Ledger:
         pinned = [name for name in one.supersedes if view.flags(name).pinned]
         if pinned:
             one.remarks.append(f"{pinned[0]} was pinned; pin the new one with `learnings pin {one.id}`")
-        loaded = self._still_loaded(olds) if one.supersedes else []
+        loaded = self._still_loaded(olds, [passed.draft.solution]) if one.supersedes else []
         return Superseded(
             one.id, one.seq, one.supersedes, one.state, loaded, near, conflicts, one.redacted, one.remarks
         )
+
+    # -- sessions ----------
+
+    def summarise(
+        self,
+        session: str,
+        project: str,
+        text: str,
+        *,
+        covers_from: str | None = None,
+        covers_to: str | None = None,
+        event_id: str | None = None,
+        dry_run: bool = False,
+    ) -> Summarised:
+        """Keep what a session was about, for the next one of its project; it is never recalled on a prompt.
+
+        Recalled text is left out of it; one that the screen flags, or of which nothing is left, is not kept.
+
+        Raises:
+            BadInput, GuardFailed: it cannot be stored; nothing was written.
+        """
+        passed = door.summary(session, project, text, covers_from, covers_to)
+        own, echoes = heard(self.reader).without(passed.body["text"], self.reader.projects(passed.body["project"]))
+        body = passed.body | {"text": own}
+        told = Summarised(None, None, body["project"], own, bool(0), echoes, list(passed.kinds), list(passed.remarks))
+        if passed.findings or not own.strip():
+            why = passed.findings[0].reason if passed.findings else "it holds recalled text only"
+            return told._replace(remarks=[*told.remarks, f"the summary was not kept: {why}"])
+        own_id = _own_id(event_id)
+        name = derived_id(own_id)
+        same: list[tuple[str, int]] = []
+
+        def decide(view: View) -> None:
+            binds = {key: body[key] for key in ("session", "project", "text")}
+            same[:] = view.raw.execute(sql_log.SUMMARY_OF, binds).fetchall()
+            if not same:
+                view.add(intent, self.actor)
+
+        intent = NewEvent("session.summarised", f"summary:{name}", {}, body, own_id)
+        events, _ = self._commit(decide, intent, event_id, dry_run)
+        if same and not events:
+            return told._replace(id=same[0][0], seq=same[0][1], duplicate=True)
+        return told._replace(id=name, seq=events[0].seq)
 
     # -- one learning's state ----------
 
@@ -761,17 +808,23 @@ class Ledger:
             ):
                 self._needs_person(command)
 
-    def _still_loaded(self, names: Sequence[str]) -> list[Loaded]:
-        """Return the lines of files that still say what these learnings say."""
-        found: list[Loaded] = []
+    def _still_loaded(self, names: Sequence[str], but: Sequence[str] = ()) -> list[Loaded]:
+        """Return the lines of files that still say what these learnings say, and not what is true instead."""
+        found: dict[Loaded, None] = {}
+        connection = self.store.connection()
         for name in names:
-            row = self.store.connection().execute(sql_log.LEARNING, (name,)).fetchone()
+            row = connection.execute(sql_log.LEARNING, (name,)).fetchone()
             texts = dict(zip(sql_log.LEARNING_COLUMNS, row, strict=True)) if row is not None else {}
-            for path, line in self.store.connection().execute(sql_log.STANDING_FILES, (name,)).fetchall():
-                at = place.line_of(path, (texts.get("solution"), texts.get("problem")), line)
-                if at is not None:
-                    found.append(Loaded(path, at))
-        return found
+            if texts.get("solution") is None:
+                continue
+            for path, line in connection.execute(sql_log.STANDING_FILES, (name,)).fetchall():
+                at = place.line_of(path, (texts["solution"], texts["problem"]), line)
+                if at is not None and not any(place.line_of(path, (text,), at) == at for text in but):
+                    found[Loaded(path, at)] = None
+            learned = Learned(name, texts["title"], texts["problem"], texts["solution"], texts["project"])
+            for one in own_copy.standing(learned, self.files, but):
+                found[Loaded(one.file, one.line)] = None
+        return list(found)
 
 
 class Again(Exception):

@@ -38,6 +38,12 @@ LOCATOR_CHARS = 4_096
 can say the opposite of the whole one. The largest note in a corpus of 269
 public memory notes had 11,000 characters."""
 
+SUMMARY_CHARS = 16_000
+"""Cap of a session's summary; unlike a learning's text a longer one is cut, at its end."""
+
+SUMMARY_HOURS = 48
+"""Hours for which a summary begins the next session of its project."""
+
 ALIAS_CHARS = 60
 ALIASES_MAX = 50
 """Caps of the words that find a learning besides its own."""
@@ -81,9 +87,19 @@ def agent(session: str) -> Actor:
     return Actor("agent", "mcp", TRUST_AGENT, session)
 
 
+def hook() -> Actor:
+    """Return the client's hooks: what they hand over an agent wrote. No session is named: its id is free text."""
+    return Actor("program", "hook", TRUST_NOTES)
+
+
 def importer(trust: int) -> Actor:
     """Return an importer; `trust` is the trust of the place it reads (2 own notes, 1 files of a repository)."""
     return Actor("importer", "import", min(trust, TRUST_NOTES))
+
+
+def edited() -> Actor:
+    """Return an importer that reads what a person changed by hand in a note: their own words, as in a conversation."""
+    return Actor("importer", "import", TRUST_AGENT)
 
 
 class Event(NamedTuple):

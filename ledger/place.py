@@ -27,7 +27,7 @@ first try most often and are next (20 writers x 50 appends of 3 ms: worst wait
 0.18 s; 0.32 s with one wait for all).
 """
 
-BESIDE = (".anchor", ".anchor.new", ".lock", ".queue", ".machine", "-journal", "-wal", "-shm")
+BESIDE = (".anchor", ".anchor.new", ".lock", ".queue", ".machine", ".written", ".edits", "-journal", "-wal", "-shm")
 """Endings of the files that belong to a ledger file: ours, and SQLite's."""
 
 AGEING = 50
@@ -282,7 +282,7 @@ def line_of(path: str, texts: tuple[str | None, ...], line: int | None) -> int |
     A text is looked for by its first line of 12 characters or more, white space
     runs counting as one; `line` is preferred when several say it.
     """
-    content = _bounded(path)
+    content = bounded(path)
     if content is None:
         return None
     lines = [" ".join(one.split()) for one in content.splitlines()]
@@ -299,7 +299,7 @@ def line_of(path: str, texts: tuple[str | None, ...], line: int | None) -> int |
     return None
 
 
-def _bounded(path: str) -> str | None:
+def bounded(path: str, most: int = NOTE_BYTES) -> str | None:
     """Return a regular file's text, never following a link, never blocking; None for anything else."""
     try:
         fd = os.open(path, os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0))
@@ -308,7 +308,7 @@ def _bounded(path: str) -> str | None:
     try:
         if not stat.S_ISREG(os.fstat(fd).st_mode):
             return None
-        return os.read(fd, NOTE_BYTES).decode("utf-8", "replace")
+        return os.read(fd, most).decode("utf-8", "replace")
     except OSError:
         return None
     finally:

@@ -247,6 +247,9 @@ class Projector:
         if name.startswith("exposure:"):
             self._refold_judgements(name, acts, at)
             return
+        if name.startswith("summary:"):
+            self._refold_summary(name, acts, at)
+            return
         flags = fold.fold(name, acts)
         period = _period(flags)
         open_period = self._connection.execute(sql_log.OPEN_STATE, (name,)).fetchone()
@@ -295,6 +298,18 @@ class Projector:
             words = json.dumps(body["keywords"], ensure_ascii=False, separators=(",", ":")) if body else None
             row = (exposure, learning, at, None, seq, verdicts[seq], body.get("project"), words)
             self._connection.execute(INSERTS["judgement"], row)
+
+    def _refold_summary(self, name: str, acts: list[Act], at: int) -> None:
+        own = name.partition(":")[2]
+        seq = fold.summary_seq(acts)
+        found = self._connection.execute(sql_log.OPEN_SUMMARY, (own,)).fetchone()
+        if found is not None and found[0] == seq:
+            return
+        self._close("session_summary", "id = ?", at, (own,))
+        if seq is not None:
+            body = self._body(seq) or {}
+            texts = [body.get(key) for key in ("session", "project", "text", "covers_from", "covers_to")]
+            self._connection.execute(INSERTS["session_summary"], (own, at, None, seq, *texts))
 
     def _body(self, seq: int) -> dict[str, Any] | None:
         """Return the payload of an event, None once it is erased."""

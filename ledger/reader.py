@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from ledger import answer, hits, query, rank, search, sql
-from ledger.answer import Answer, Conflict, HistoryEvent, Hit, Listing, Near, Row
+from ledger.answer import Answer, Conflict, HistoryEvent, Hit, Listing, Near, Row, Summary
 from ledger.errors import (
     BadArgument,
     Damaged,
@@ -27,7 +27,7 @@ from ledger.errors import (
     StaleProjection,
     UnknownCategory,
 )
-from ledger.model import CATEGORIES, EVERYWHERE, PREFIX_CHARS, STATES, Head
+from ledger.model import CATEGORIES, EVERYWHERE, PREFIX_CHARS, STATES, SUMMARY_HOURS, Head
 from ledger.query import Query
 from ledger.search import Match, Scope, Weighed
 
@@ -215,6 +215,19 @@ class Reader:
         if self._spaces is None:
             self._spaces = space.Spaces()
         return self._spaces.of(self, scope)
+
+    def summary(
+        self, project: str, within_hours: int = SUMMARY_HOURS, *, as_of: int | None = None, now: float | None = None
+    ) -> Summary | None:
+        """Return the newest summary of a project's sessions, None when there is none that young.
+
+        Args:
+            as_of: the newest one at this seq; the hours count from when that was.
+            now: seconds since 1970 that the hours count from otherwise, instead of the clock's.
+        """
+        from ledger import browse
+
+        return browse.summary(self, project, within_hours, as_of, now)
 
     # -- questions -----------------------------------------------------------------------------------------------------
 

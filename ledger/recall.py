@@ -220,7 +220,7 @@ class Recall:
 
         def settle(seen: frozenset[str], why: str = f"why: learnings why {name}") -> Exposure:
             left = chosen if is_start else without(chosen, seen)
-            framed = frame.frame(left.shown, time_text(now)[:10], why, budget)
+            framed = frame.frame(left.shown, time_text(now)[:10], why, budget, name=name)
             settled[:] = [(left, framed)]
             return Exposure(
                 name, time_text(now), session or "", prompt_id, self._channel, project, left.keywords, left.silence,

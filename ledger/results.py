@@ -67,6 +67,23 @@ class Judged(NamedTuple):
     remarks: list[str]
 
 
+class Summarised(NamedTuple):
+    """Answer of `summarise`; `id` and `seq` are None when nothing was kept, and a remark says why.
+
+    `duplicate` means the session's summary said this already; `echoes` are the
+    learnings whose recalled text was left out of it.
+    """
+
+    id: str | None
+    seq: int | None
+    project: str
+    text: str
+    duplicate: bool
+    echoes: list[str]
+    redacted: list[str]
+    remarks: list[str]
+
+
 class Undone(NamedTuple):
     """Answer of `undo`: the events it took back, those it brought back, and the streams it touched."""
 

@@ -12,7 +12,7 @@ APPLICATION_ID = 0x4C524E31
 SCHEMA_VERSION = 1
 """`PRAGMA user_version` that this program reads; the same as in `tables.py`."""
 
-PROJECTION_VERSION = 2
+PROJECTION_VERSION = 3
 """Changes whenever the projections of an unchanged log would differ; the next write rebuilds them."""
 
 NOW = 2**63 - 1
@@ -158,6 +158,33 @@ FROM json_each(:ids) AS want CROSS JOIN learning AS l ON l.id = want.value
 JOIN learning_state AS s ON s.learning_id = l.id AND {_HOLDS.format("s")}
 ORDER BY l.seq"""
 """Title, state and time of these ids, oldest first."""
+
+SUMMARY = f"""SELECT y.event_seq, y.session, y.project, y.text, y.covers_from, y.covers_to, e.recorded_at, e.trust
+FROM session_summary AS y JOIN event AS e ON e.seq = y.event_seq
+WHERE {_HOLDS.format("y")} AND y.text IS NOT NULL AND e.recorded_at >= strftime('%Y-%m-%dT%H:%M:%S', :moment, :age)
+  AND y.project IN (SELECT value FROM json_each(:projects))
+ORDER BY y.event_seq DESC LIMIT 1"""
+"""The newest summary of a project's sessions, as of `:at`."""
+
+SHOWN_TEXTS = """SELECT l.id, l.title, l.problem, l.solution, l.project
+FROM json_each(:ids) AS want CROSS JOIN learning AS l ON l.id = want.value
+JOIN learning_state AS s ON s.learning_id = l.id AND s.to_seq IS NULL
+WHERE s.state = 'current' AND l.erased_by IS NULL ORDER BY l.seq"""
+"""What those of these learnings say that are current."""
+
+GONE_TEXTS = """SELECT l.id, l.title, l.problem, l.solution, l.project, s.state
+FROM learning_state AS s JOIN learning AS l ON l.id = s.learning_id
+WHERE s.to_seq IS NULL AND s.state IN ('superseded', 'retracted') AND l.erased_by IS NULL
+ORDER BY s.from_seq DESC, l.seq DESC LIMIT :many"""
+"""What those say that were superseded or retracted, the last one first."""
+
+HEAD_TEXTS = """WITH RECURSIVE chain (id) AS (
+  SELECT :id UNION SELECT k.new_id FROM link AS k JOIN chain AS c ON k.old_id = c.id WHERE k.to_seq IS NULL)
+SELECT l.id, l.title, l.problem, l.solution, l.project
+FROM chain AS c JOIN learning AS l ON l.id = c.id
+JOIN learning_state AS s ON s.learning_id = l.id AND s.to_seq IS NULL
+WHERE s.state = 'current' AND l.erased_by IS NULL ORDER BY l.seq"""
+"""What the live heads of a learning's chain say."""
 
 _OF_STATE = f"""JOIN learning_state AS s ON s.learning_id = l.id AND {_HOLDS.format("s")}
 WHERE s.state = :state AND l.erased_by IS NULL AND {_FITS}"""

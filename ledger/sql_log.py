@@ -41,6 +41,9 @@ OPEN_SETTING = """SELECT event_seq FROM setting
 WHERE name = ? AND scope = ? AND machine = ? AND to_seq IS NULL"""
 OPEN_ALIASES = "SELECT event_seq FROM alias WHERE learning_id = ? AND to_seq IS NULL"
 OPEN_JUDGEMENTS = "SELECT learning_id, event_seq FROM judgement WHERE exposure = ? AND to_seq IS NULL"
+OPEN_SUMMARY = "SELECT event_seq FROM session_summary WHERE id = ? AND to_seq IS NULL"
+SUMMARY_OF = """SELECT id, event_seq FROM session_summary
+WHERE session = :session AND project = :project AND text = :text AND to_seq IS NULL ORDER BY event_seq DESC LIMIT 1"""
 PAYLOAD_BODY = "SELECT body FROM payload WHERE seq = ?"
 REOPEN_SOURCE = """INSERT INTO source (source_id, from_seq, to_seq, learning_id, event_seq, kind, locator, locator_key,
                     path, line)
@@ -58,6 +61,8 @@ EMPTY = (
     "UPDATE alias SET words = NULL WHERE event_seq = :seq",
     "DELETE FROM alias_fts WHERE rowid = :seq",
     "UPDATE judgement SET project = NULL, keywords = NULL WHERE event_seq = :seq",
+    """UPDATE session_summary SET session = NULL, project = NULL, text = NULL, covers_from = NULL, covers_to = NULL
+       WHERE event_seq = :seq""",
 )
 """What an erasure does to the projections of event `:seq`."""
 
@@ -127,6 +132,17 @@ EVENTS_OF_COMMAND = (
 STANDING = "SELECT learning_id, locator_key, path FROM source WHERE to_seq IS NULL AND locator_key IS NOT NULL"
 AT_LOCATOR = """SELECT DISTINCT l.id FROM source AS s JOIN learning AS l ON l.id = s.learning_id
 WHERE s.locator_key = ? ORDER BY l.seq DESC"""
+STANDS_AT = """SELECT l.content_key FROM source AS s JOIN learning AS l ON l.id = s.learning_id
+WHERE s.learning_id = ? AND s.locator_key = ? AND s.to_seq IS NULL"""
+HEADS_AT = """WITH RECURSIVE chain (id) AS (
+  SELECT s.learning_id FROM source AS s JOIN learning_state AS t ON t.learning_id = s.learning_id AND t.to_seq IS NULL
+  WHERE s.locator_key = :key AND t.state = 'superseded'
+  UNION SELECT k.new_id FROM link AS k JOIN chain AS c ON k.old_id = c.id WHERE k.to_seq IS NULL)
+SELECT l.problem, l.solution, l.content_key FROM chain AS c JOIN learning AS l ON l.id = c.id
+JOIN learning_state AS s ON s.learning_id = l.id AND s.to_seq IS NULL
+WHERE s.state = 'current' AND l.solution IS NOT NULL ORDER BY l.seq"""
+"""What the live heads say of those superseded learnings that ever stood at a place."""
+
 ALL_SOURCES = """SELECT source_id, locator_key, event_seq, to_seq FROM source
 WHERE learning_id = ? ORDER BY source_id, from_seq"""
 BLOCKED = """SELECT json_extract(data, '$.blocked') FROM event

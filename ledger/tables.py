@@ -287,6 +287,26 @@ class JudgementRow(SQLModel, table=True):
     keywords: str | None = Field(default=None, sa_type=Text)
 
 
+class SummaryRow(SQLModel, table=True):
+    """One period in which a session's summary held; its texts are NULL once erased."""
+
+    __tablename__ = "session_summary"
+    __table_args__ = (
+        CheckConstraint("to_seq IS NULL OR to_seq > from_seq", name="session_summary_period"),
+        Index("session_summary_project", "project", "event_seq"),
+        STRICT,
+    )
+    id: str = Field(sa_column=Column(Text, primary_key=True))
+    from_seq: int = Field(sa_column=Column(BIG, primary_key=True, autoincrement=False))
+    to_seq: int | None = Field(default=None, sa_type=BIG)
+    event_seq: int = Field(sa_type=BIG)
+    session: str | None = Field(default=None, sa_type=Text)
+    project: str | None = Field(default=None, sa_type=Text)
+    text: str | None = Field(default=None, sa_type=Text)
+    covers_from: str | None = Field(default=None, sa_type=Text)
+    covers_to: str | None = Field(default=None, sa_type=Text)
+
+
 class UndoRow(SQLModel, table=True):
     """One period in which the event `target_seq` was undone by the event `undo_seq`."""
 
@@ -334,6 +354,7 @@ PROJECTION_ROWS: tuple[type[SQLModel], ...] = (
     SettingRow,
     AliasRow,
     JudgementRow,
+    SummaryRow,
     UndoRow,
     ProjectionRow,
 )
@@ -503,6 +524,10 @@ SELECT j.exposure, j.learning_id, l.title, j.verdict, j.project, j.keywords,
        j.from_seq, j.to_seq, j.to_seq IS NULL AS holds
 FROM judgement AS j JOIN event AS e ON e.seq = j.event_seq JOIN payload AS p ON p.seq = j.event_seq
 LEFT JOIN learning AS l ON l.id = j.learning_id""",
+    """CREATE VIEW summaries AS
+SELECT y.id, y.session, y.project, y.text, y.covers_from, y.covers_to, y.event_seq, e.recorded_at, e.trust,
+       e.actor_kind, e.channel, y.from_seq, y.to_seq, y.to_seq IS NULL AS holds
+FROM session_summary AS y JOIN event AS e ON e.seq = y.event_seq""",
     """CREATE VIEW settings AS
 SELECT s.name, s.scope, s.machine, s.value, s.from_seq AS since_seq, e.recorded_at AS since
 FROM setting AS s JOIN event AS e ON e.seq = s.event_seq WHERE s.to_seq IS NULL AND s.value IS NOT NULL""",

@@ -212,6 +212,7 @@ def supersede_learning(session: Session, given: dict[str, Any]) -> dict[str, Any
         ids = [_whole(session, reader, asked) for asked in dict.fromkeys(old)]
     tags = given.get("tags")
     with session.writing() as ledger:
+        ledger.files = _client_files()
         done = ledger.supersede(
             ids,
             given["problem"],
@@ -230,6 +231,7 @@ def retract_learning(session: Session, given: dict[str, Any]) -> dict[str, Any]:
     with session.reading() as reader:
         learning = _whole(session, reader, given["id"])
     with session.writing() as ledger:
+        ledger.files = _client_files()
         return dict(plain(ledger.retract(learning, given["reason"])))
 
 
@@ -283,6 +285,13 @@ def _said(hit: dict[str, Any]) -> dict[str, Any]:
         for at, (key, value) in enumerate(hit.items())
         if at < ALWAYS or value not in (None, False, [], "sure")
     }
+
+
+def _client_files() -> list[str]:
+    """Return the files that the client has loaded where this server runs."""
+    from importers.registry import client_files
+
+    return client_files(os.getcwd(), os.path.expanduser("~"))
 
 
 def _seq(reader: Reader, as_of: int | str | None) -> int | None:

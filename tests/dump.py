@@ -28,6 +28,7 @@ def now(connection: sqlite3.Connection) -> dict[str, list[tuple[Any, ...]]]:
         "sources": "SELECT source_id, learning_id, locator FROM source WHERE to_seq IS NULL",
         "aliases": "SELECT learning_id, event_seq, words FROM alias WHERE to_seq IS NULL",
         "judgements": "SELECT exposure, learning_id, event_seq FROM judgement WHERE to_seq IS NULL",
+        "summaries": "SELECT id, event_seq, project, text FROM session_summary WHERE to_seq IS NULL",
         "settings": "SELECT name, scope, machine, value FROM setting WHERE to_seq IS NULL",
     }
     return {name: sorted(connection.execute(statement).fetchall()) for name, statement in statements.items()}

@@ -120,6 +120,9 @@ class World:
             f"exp_{draw(3)}", verdict, learning=one[0] if one else None, keywords=[f"word{draw(4)}"], project="demo"
         )
 
+    def do_summarise(self, draw: Draw) -> None:
+        self.ledger.summarise(f"session {draw(2)}", "demo", f"we did {draw(5)} things")
+
     def do_set(self, draw: Draw) -> None:
         value = json.dumps({f"old-{draw(3)}": "new"})
         self.ledger.set("project_aliases", value if draw(3) else None, machine=bool(draw(2)))

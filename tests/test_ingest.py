@@ -9,8 +9,11 @@ import pytest
 from importers.plan import plan, vanished
 from importers.registry import scan_paths
 from ledger import ingest
+from ledger.errors import Echoed
 from ledger.ingest import Imported
 from ledger.ledger import Ledger
+from ledger.model import Draft
+from ledger.recall import Recall
 
 NOTE = """\
 ---
@@ -321,3 +324,146 @@ def test_another_project_can_be_named_later(ledger: Ledger, bring: Bring, notes:
 
     assert done.superseded == len(ALL)
     assert {row.project for row in ledger.reader.list_learnings(limit=50).rows} == {"shop"}
+
+
+# -- what was shown does not come back --------------------------------------------------------------------------------
+
+SHOWN = Draft(
+    "the pooler of billing refuses connections on port 5432 from Docker",
+    "connect through port 6543 with prepared statements off (--no-prepare)",
+    "env",
+    "demo",
+)
+
+
+@pytest.fixture
+def shown(ledger: Ledger) -> tuple[str, str]:
+    """Return a learning that a prompt was shown, and the block it was shown in."""
+    made = ledger.record(SHOWN).id
+    recall = Recall(ledger.reader)
+    found = recall.recall("which port do I connect to, the pooler refuses connections on 5432?", "s1", "demo")
+    recall.close()
+    assert found.ids == [made]
+    return made, found.text
+
+
+def folder_with(notes: Path, rule: str) -> Path:
+    """Return a new memory folder with one note."""
+    made = notes.parent / "other"
+    made.mkdir(exist_ok=True)
+    write(made, "ports", "project", "Ports of billing", rule)
+    return made
+
+
+def test_a_note_of_recalled_text_alone_is_no_learning(
+    ledger: Ledger, bring: Bring, notes: Path, shown: tuple[str, str]
+) -> None:
+    """The block as it was shown: cut out whole, and the file is named."""
+    folder = folder_with(notes, shown[1])
+
+    done = bring(folder)
+
+    assert (done.recorded, done.skipped, done.batch) == (0, 1, None)
+    assert [one.code for one in done.diagnostics] == ["echoed"]
+
+
+def test_recalled_text_is_cut_out_of_a_note_and_its_own_words_stay(
+    ledger: Ledger, bring: Bring, notes: Path, shown: tuple[str, str]
+) -> None:
+    """A second run of the same note sees the same text and adds nothing."""
+    folder = folder_with(notes, f"The gateway has a pooler too, on 7001.\n\n{shown[1]}")
+
+    first, second = bring(folder), bring(folder)
+
+    assert (first.recorded, second.recorded, second.batch) == (1, 0, None)
+    assert "The gateway has a pooler too, on 7001." in served(ledger)
+    assert not [text for text in served(ledger) if "recalled" in text or text.startswith("|")]
+
+
+@pytest.mark.parametrize(
+    "rule",
+    [
+        "Connect through port 6543 with prepared statements off (`--no-prepare`).",
+        "- the billing pooler refuses connections on port 5432 from Docker\n- so connect through 6543",
+    ],
+)
+def test_a_note_that_says_what_was_shown_is_an_echo(
+    ledger: Ledger, bring: Bring, notes: Path, shown: tuple[str, str], rule: str
+) -> None:
+    """An agent's note in other words adds no second learning, in this scan or the next, and is named."""
+    folder = folder_with(notes, rule)
+
+    first, second = bring(folder), bring(folder)
+
+    assert [(done.recorded, done.skipped, done.batch) for done in (first, second)] == [(0, 1, None)] * 2
+    assert [(one.code, shown[0] in one.message) for one in first.diagnostics] == [("echo", True)]
+    assert ledger.reader.show(shown[0])["state"] == "current"
+
+
+def test_a_note_with_a_new_value_is_a_learning_although_its_like_was_shown(
+    ledger: Ledger, bring: Bring, notes: Path, shown: tuple[str, str]
+) -> None:
+    """Another port is news."""
+    done = bring(folder_with(notes, "Connect through port 6432 with prepared statements off (`--no-prepare`)."))
+
+    assert done.recorded == 1
+
+
+def test_what_was_never_shown_is_no_echo(ledger: Ledger, bring: Bring, notes: Path) -> None:
+    """Two people may have learned the same thing; only what was shown can come back."""
+    ledger.record(SHOWN)
+
+    done = bring(folder_with(notes, "Connect through port 6543 with prepared statements off (`--no-prepare`)."))
+
+    assert done.recorded == 1
+
+
+def test_an_edit_where_the_learning_itself_stands_supersedes_it(ledger: Ledger, bring: Bring, notes: Path) -> None:
+    """A note that was imported, shown and then worded anew is one learning still, not an echo beside it."""
+    folder = folder_with(notes, "Connect through port 6543 with prepared statements off (`--no-prepare`).")
+    bring(folder)
+    recall = Recall(ledger.reader)
+    assert recall.recall("which port do I connect to with prepared statements off?", "s1", "demo").ids
+    recall.close()
+    write(folder, "ports", "project", "Ports of billing", "Always connect through port 6543, prepared statements off.")
+
+    done = bring(folder)
+
+    assert (done.recorded, done.superseded, done.retracted) == (0, 1, 0)
+
+
+def test_a_person_s_edit_is_never_weighed(ledger: Ledger, notes: Path, shown: tuple[str, str]) -> None:
+    """What a person wrote by hand is recorded, in whatever words."""
+    folder = folder_with(notes, "Connect through port 6543 with prepared statements off, please.")
+    (reading,) = scan_paths([str(folder)], "demo")
+
+    done = ingest.run(ledger, reading._replace(trust=3), plan, vanished)
+
+    assert done.recorded == 1
+
+
+def test_nobody_records_recalled_text(ledger: Ledger, shown: tuple[str, str]) -> None:
+    """The door is one for all: a command, a tool, an importer."""
+    with pytest.raises(Echoed):
+        ledger.record(Draft("the pooler", shown[1], "env", "demo"))
+
+    kept = ledger.record(Draft("the pooler", f"restart it\n{shown[1]}", "env", "demo"))
+
+    assert ledger.reader.show(kept.id)["solution"] == "restart it"
+
+
+def test_a_note_that_was_mended_after_a_supersede_is_no_proposal(ledger: Ledger, bring: Bring, notes: Path) -> None:
+    """It says what replaced it, under a problem of its own: that stands there now, and a later edit is one of it."""
+    bring()
+    (old,) = [row.id for row in ledger.reader.list_learnings(limit=50).rows if "pooler" in row.title.lower()]
+    ledger.supersede(old, "the pooler of billing moved", "The pooler of billing listens on port 7000.", "it moved")
+    write(notes, "pooler", "reference", "Where the pooler listens", "The pooler of billing listens on port 7000.")
+
+    first, second = bring(), bring()
+
+    assert [(one.recorded, one.proposed, one.superseded, one.retracted) for one in (first, second)] == [
+        (0, 0, 0, 0)
+    ] * 2
+    assert second.batch is None
+    write(notes, "pooler", "reference", "Where the pooler listens", "The pooler of billing listens on port 8000.")
+    assert bring().proposed == 1

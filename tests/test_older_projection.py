@@ -14,7 +14,7 @@ from ledger import sql
 PROMPT = "pgcat refuses connections from the docker network with PGX4711, how did we fix pgcat there?"
 
 OLDER = """
-DROP VIEW aliases; DROP VIEW judgements;
+DROP VIEW aliases; DROP VIEW judgements; DROP VIEW summaries; DROP TABLE session_summary;
 DROP TABLE alias_places; DROP TABLE alias_fts; DROP TABLE alias; DROP TABLE judgement;
 DROP TABLE vector; DROP TABLE vector_version;
 UPDATE projection SET version = 1;

@@ -1,0 +1,221 @@
+"""Mend a file that still says what is not true any more: shown first, done only on a person's word, undoable.
+
+The edit touches the lines that hold the old text and keeps every other byte, the
+file's mode and its line ends. It is refused when the file changed since it was
+shown. What the file was stands beside it (`<file>.learnings-<seq>`, same mode: its text is
+copied to no other place), and `<ledger>.edits` says which event that belongs to.
+"""
+
+import difflib
+import hmac
+import json
+import os
+import stat
+from typing import NamedTuple
+
+from ledger import place
+from ledger.errors import Refused
+
+CONTEXT = 3
+"""Lines around a change in the diff that is shown."""
+
+
+class Edit(NamedTuple):
+    """What would be done to one file: its bytes before and after, and the difference for a person to read."""
+
+    file: str
+    line: int
+    before: bytes
+    after: bytes
+    diff: str
+
+
+class Done(NamedTuple):
+    """An edit that was made: by which event, and where what the file was stands now."""
+
+    seq: int
+    file: str
+    kept: str
+    salt: str
+    digest: str
+
+
+def proposed(path: str, line: int, old: str, new: str | None) -> Edit | None:
+    """Return how a file would be mended; None when it is no text file, or the line says nothing to mend.
+
+    Args:
+        line: a line that says the old text, or only says it again.
+        new: what is true instead, None to take the old text away.
+    """
+    before = _bytes(path)
+    try:
+        text = before.decode("utf-8") if before is not None else None
+    except UnicodeDecodeError:
+        return None
+    if before is None or text is None:
+        return None
+    lines = text.splitlines(keepends=True)
+    if not 1 <= line <= len(lines):
+        return None
+    first, last, inside = _span(lines, line, old)
+    mended = _mended(lines[first:last], inside, old, new)
+    after = "".join([*lines[:first], *mended, *lines[last:]]).encode("utf-8")
+    return Edit(path, first + 1, before, after, _diff(path, lines, first, last, mended)) if after != before else None
+
+
+def apply(edit: Edit, ledger: str, seq: int) -> Done:
+    """Make an edit, whole or not at all, and remember what the file was.
+
+    Raises:
+        Refused: the file changed since the edit was shown. FileFault: it cannot be written; nothing was changed.
+    """
+    kept = f"{edit.file}.learnings-{seq}"
+    try:
+        if _bytes(edit.file) != edit.before:
+            raise Refused(f"{edit.file} changed since it was shown; it was left as it is", "run the command again")
+        mode = stat.S_IMODE(os.lstat(edit.file).st_mode)
+        if not os.path.exists(kept):  # a second edit of the same event keeps what the file was before the first
+            _write(kept, edit.before, mode)
+        _write(edit.file, edit.after, mode)
+        salt = os.urandom(16).hex()
+        done = Done(seq, edit.file, kept, salt, _digest(salt, edit.after))
+        _remember(ledger, done)
+    except OSError as error:
+        raise place.os_fault(error, edit.file) from None
+    return done
+
+
+def made(ledger: str, seqs: "list[int] | None" = None) -> list[Done]:
+    """Return the edits that were made for these events, the last one of each file, newest event first."""
+    found: dict[tuple[int, str], Done] = {}
+    for line in (place.bounded(ledger + ".edits") or "").splitlines():
+        try:
+            done = Done(**json.loads(line))
+        except (ValueError, TypeError):
+            continue
+        if seqs is None or done.seq in seqs:
+            found[done.seq, done.file] = done
+    return sorted(
+        (done for done in found.values() if os.path.exists(done.kept)), key=lambda done: (-done.seq, done.file)
+    )
+
+
+def restore(done: Done) -> None:
+    """Put a file back to what it was before its edit.
+
+    Raises:
+        Refused: the file was changed after the edit. FileFault: it cannot be written; nothing was changed.
+    """
+    try:
+        now, was = _bytes(done.file), _bytes(done.kept)
+        if now is None or was is None or _digest(done.salt, now) != done.digest:
+            raise Refused(
+                f"{done.file} was changed after it was mended; it was left as it is",
+                f"what it was stands in {done.kept}",
+            )
+        _write(done.file, was, stat.S_IMODE(os.lstat(done.file).st_mode))
+        os.unlink(done.kept)
+    except OSError as error:
+        raise place.os_fault(error, done.file) from None
+
+
+# -- one file ----------------------------------------------------------------------------------------------------------
+
+
+def _span(lines: list[str], line: int, old: str) -> tuple[int, int, bool]:
+    """Return from which line to which an old text stands, and whether it stands there word by word."""
+    wanted = old.strip().splitlines() or [""]
+    for first in sorted(range(len(lines)), key=lambda at: abs(at - (line - 1))):
+        block = lines[first : first + len(wanted)]
+        if len(block) < len(wanted) or wanted[0].strip() not in block[0]:
+            continue
+        if all(
+            want.strip() == " ".join(have.split()) or want.strip() in have
+            for want, have in zip(wanted, block, strict=True)
+        ):
+            return first, first + len(wanted), True
+    return line - 1, line, False
+
+
+def _mended(block: list[str], inside: bool, old: str, new: str | None) -> list[str]:
+    """Return the lines that a block becomes; none when nothing of it is left."""
+    end = block[-1][len(block[-1].rstrip("\r\n")) :]
+    lead = block[0][: len(block[0]) - len(block[0].lstrip(" \t-*+>0123456789.)"))]
+    rest = ""
+    if inside:
+        at = block[0].find(old.strip().splitlines()[0].strip())
+        lead = block[0][:at]
+        last = old.strip().splitlines()[-1].strip()
+        tail = block[-1].rstrip("\r\n")
+        rest = tail[tail.rfind(last) + len(last) :]
+    if new is None:
+        left = (lead + rest).strip(" \t-*+>:0123456789.)")
+        return [(lead + rest).rstrip() + end] if left else []
+    eol = block[0][len(block[0].rstrip("\r\n")) :] or end or "\n"
+    text = new.strip().splitlines()
+    if not inside or len(block) == 1:
+        text = [
+            " ".join(" ".join(text).split())
+        ]  # what was one line stays one: in a list a second would be another item
+    made = [lead + text[0], *text[1:]]
+    made[-1] += rest
+    return [*(one + eol for one in made[:-1]), made[-1] + end]
+
+
+def _diff(path: str, lines: list[str], first: int, last: int, mended: list[str]) -> str:
+    low, high = max(0, first - CONTEXT), min(len(lines), last + CONTEXT)
+    before = lines[low:high]
+    after = [*lines[low:first], *mended, *lines[last:high]]
+    shown = difflib.unified_diff(
+        [one.rstrip("\r\n") for one in before],
+        [one.rstrip("\r\n") for one in after],
+        path,
+        path,
+        lineterm="",
+        n=CONTEXT,
+    )
+    told = list(shown)
+    head = f"@@ -{low + 1},{len(before)} +{low + 1},{len(after)} @@"
+    return "\n".join([*told[:2], head, *told[3:]])
+
+
+def _bytes(path: str) -> bytes | None:
+    """Return a regular file's bytes, never following a link; None for anything else, and for what is too large."""
+    try:
+        fd = os.open(path, os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0))
+    except OSError:
+        return None
+    with os.fdopen(fd, "rb") as file:
+        if not stat.S_ISREG(os.fstat(fd).st_mode):
+            return None
+        data = file.read(place.NOTE_BYTES + 1)
+    return data if len(data) <= place.NOTE_BYTES else None
+
+
+def _digest(salt: str, data: bytes) -> str:
+    return hmac.new(bytes.fromhex(salt), data, "sha256").hexdigest()
+
+
+def _write(path: str, data: bytes, mode: int) -> None:
+    """Write a file so that it is there whole or as it was."""
+    temporary = f"{path}.{os.getpid()}.new"
+    fd = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_NOFOLLOW", 0), 0o600)
+    try:
+        with os.fdopen(fd, "wb") as file:
+            file.write(data)
+            file.flush()
+            os.chmod(temporary, mode)
+            os.fsync(fd)
+        os.replace(temporary, path)
+    except BaseException:
+        os.unlink(temporary)
+        raise
+
+
+def _remember(ledger: str, done: Done) -> None:
+    flags = os.O_WRONLY | os.O_APPEND | os.O_CREAT | getattr(os, "O_NOFOLLOW", 0)
+    fd = os.open(ledger + ".edits", flags, 0o600)
+    try:
+        os.write(fd, json.dumps(done._asdict()).encode() + b"\n")
+    finally:
+        os.close(fd)
