@@ -55,7 +55,21 @@ LEVELS = {
         "project",
         "upgrade",
     ),
-    4: ("view", "ledger", "ingest", "audit", "export", "eval_label", "eval_set", "evals", "replay"),
+    4: (
+        "view",
+        "ledger",
+        "ingest",
+        "audit",
+        "export",
+        "eval_label",
+        "eval_set",
+        "evals",
+        "replay",
+        "clients",
+        "setup",
+        "setup_files",
+        "splice",
+    ),
 }
 LEVEL_OF = {name: level for level, names in LEVELS.items() for name in names}
 LEAN = frozenset((
