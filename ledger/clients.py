@@ -119,16 +119,18 @@ def server(program: Program) -> dict[str, Any]:
 def server_for(client: str, program: Program) -> dict[str, Any]:
     """Return the entry of the server as one client takes it."""
     entry = server(program)
-    if client == "claude-code":
-        return {**entry, "alwaysLoad": True}
-    if client != "vscode":
+    if client not in ("claude-code", "vscode"):
         del entry["type"]  # the others tell by `command` that it is a program
     return entry if entry["env"] else {name: held for name, held in entry.items() if name != "env"}
 
 
 def plugin_server() -> dict[str, Any]:
-    """Return what `plugin/.mcp.json` holds."""
-    return {"mcpServers": {PLUGIN_SERVER: {"command": "learnings", "args": ["serve"], "alwaysLoad": True}}}
+    """Return what `plugin/.mcp.json` holds.
+
+    No `alwaysLoad`: three tools ask for it themselves, and on the server it would
+    load all ten (2.1.332: with it 10 tools in each request, without it 3).
+    """
+    return {"mcpServers": {PLUGIN_SERVER: {"command": "learnings", "args": ["serve"]}}}
 
 
 def is_our_server(entry: object) -> bool:
