@@ -3,7 +3,7 @@
     python .ci/plugin.py            write them
     python .ci/plugin.py --check    say which are not what the source gives
 
-What the hooks and the server are stands in `ledger/clients.py`, which
+What the hooks and the server are stands in `ledger/setup_clients.py`, which
 `learnings setup` uses too.
 """
 
@@ -15,7 +15,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
-from ledger import clients
+from ledger import setup_clients as clients
 
 FOLDER = Path(__file__).resolve().parent.parent / "plugin"
 
@@ -102,7 +102,9 @@ def plain(data: bytes) -> bytes:
 def main(words: list[str]) -> int:
     """Write the files, or check them; return the exit status."""
     if words == ["--check"]:
-        faults = [path for path, data in built().items() if not path.exists() or plain(path.read_bytes()) != plain(data)]
+        faults = [
+            path for path, data in built().items() if not path.exists() or plain(path.read_bytes()) != plain(data)
+        ]
         lines = [f"plugin/{path.relative_to(FOLDER)} is not what the source gives" for path in faults]
         print("\n".join(lines) or "the plugin is what the source gives")
         return 1 if faults else 0

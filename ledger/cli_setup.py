@@ -5,11 +5,11 @@ import sys
 from collections.abc import Iterator
 from typing import Any
 
-from ledger import clients
+from ledger import setup_clients as clients
 from ledger.cli_call import DRY_RUN, Arg, Call, Result, command
-from ledger.clients import CLIENTS, Program
 from ledger.errors import BadArgument, FileFault
 from ledger.setup import Target, parsed, targets
+from ledger.setup_clients import CLIENTS, Program
 from ledger.setup_files import Change, carry_out, forget_backups, put_in, take_out
 
 

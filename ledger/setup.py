@@ -1,7 +1,7 @@
 """Plan what setup makes of a settings file, and how it is taken out again.
 
 Pure: from the text of a file to its new text. What is put in is told apart by
-what it does (`clients.is_our_hook`), not by marks, because the clients rewrite
+what it does (`setup_clients.is_our_hook`), not by marks, because the clients rewrite
 their files; only Codex's TOML, which is never parsed to be written, has marks.
 """
 
@@ -9,9 +9,10 @@ import json
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
-from ledger import clients, splice
-from ledger.clients import Program
+from ledger import setup_clients as clients
+from ledger import splice
 from ledger.errors import FileFault, Refused
+from ledger.setup_clients import Program
 
 OPEN_MARK = "# >>> learnings: written by `learnings setup codex`, taken out by its --uninstall"
 CLOSE_MARK = "# <<< learnings"
@@ -164,9 +165,9 @@ class _Editor:
             self.text = splice.replace(self.text, held[-1], merged, self.style)
 
     def refuse_other_ledger(self, found: dict[str, Any], entry: dict[str, Any]) -> None:
-        """Refuse to lead a server that was set up by hand to another ledger without being told to."""
+        """Refuse to lead a server to another ledger than it has, unless told which."""
         theirs, ours = clients.file_of(found), clients.file_of(entry)
-        if theirs and not ours and not clients.is_setup_server(found):
+        if theirs and not ours:
             raise Refused(
                 f"the server in {self.path} serves the ledger {theirs}; nothing was written",
                 "say with --file which ledger is meant",
