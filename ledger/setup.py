@@ -17,7 +17,7 @@ from ledger.setup_clients import Program
 OPEN_MARK = "# >>> learnings: written by `learnings setup codex`, taken out by its --uninstall"
 CLOSE_MARK = "# <<< learnings"
 
-HOW_TO_MEND = "mend the file, or put the block in by hand as docs/how-to/set-up-a-client.md shows it"
+HOW_TO_MEND = "mend the file, or put the entries in by hand (documentation: Set up a client)"
 
 
 class Wanted(NamedTuple):

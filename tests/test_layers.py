@@ -65,7 +65,7 @@ LEVELS = {
         "eval_set",
         "evals",
         "replay",
-        "clients",
+        "setup_clients",
         "setup",
         "setup_files",
         "splice",
