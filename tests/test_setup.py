@@ -13,8 +13,9 @@ from hypothesis import strategies as st
 
 from ledger import setup
 from ledger import setup_clients as clients
+from ledger.errors import FileFault
 from ledger.setup_clients import Program
-from ledger.setup_files import BACKUP
+from ledger.setup_files import BACKUP, Change, carry_out
 
 PROGRAM = Program("/opt/py/bin/python", "/opt/py/lib/ledger/hook_main.py")
 OTHER = Program("/moved/bin/python", "/moved/lib/ledger/hook_main.py")
@@ -493,3 +494,46 @@ def without_doubles(document: dict[str, Any]) -> dict[str, Any]:
             group["hooks"] = kept[:1] if kept and clients.is_our_hook(kept[0]) and len(kept) == 2 else kept
         groups[:] = [group for group in groups if group["hooks"]]
     return found
+
+
+def test_a_file_that_changed_since_it_was_read_is_left_alone(home: Path) -> None:
+    """A client saves its own state when it likes; what was written before that is taken back."""
+    one, two = write(home / "one.json", "1"), write(home / "two.json", "saved meanwhile", 0o600)
+    changes = [Change(str(one), b"1", b"changed"), Change(str(two), b"2", b"changed")]
+
+    with pytest.raises(FileFault, match="was changed meanwhile; nothing was written to it"):
+        carry_out(changes)
+
+    assert files(home) == {"one.json": b"1", "two.json": b"saved meanwhile"}
+
+
+def test_a_file_that_has_gone_leaves_no_old_backup_in_force(home: Path, run: Inside) -> None:
+    """Else uninstall would bring back a file that its owner removed."""
+    settings = write(home / ".claude/settings.json", '{"old": 1}')
+    run.document("setup", "claude-code")
+    settings.unlink()
+
+    run.document("setup", "claude-code")
+    run.document("setup", "claude-code", "--uninstall")
+
+    assert files(home) == {}
+
+
+@pytest.mark.parametrize(("home_of", "platform", "expected"), [
+    ({}, "linux", "/h/.config/Code/User/mcp.json"),
+    ({"XDG_CONFIG_HOME": "/c"}, "linux", "/c/Code/User/mcp.json"),
+    ({}, "darwin", "/h/Library/Application Support/Code/User/mcp.json"),
+])  # fmt: skip
+def test_the_place_of_a_file_depends_on_the_platform(home_of: dict[str, str], platform: str, expected: str) -> None:
+    """As the client itself looks for it."""
+    assert clients.places("vscode", "/h", home_of, platform)["servers"] == expected
+
+
+def test_a_pipe_in_the_place_of_a_file_is_refused(home: Path, run: Inside) -> None:
+    """Nothing is waited for."""
+    (home / ".cursor").mkdir()
+    os.mkfifo(home / ".cursor/mcp.json")
+
+    done = run("setup", "cursor")
+
+    refused(done, 30, "is no regular file; nothing was written")
