@@ -102,7 +102,7 @@ def _remarks(call: Call, changes: list[Change]) -> Iterator[str]:
     if call.given.client != "claude-code":
         return
     if changes[0].state != "unchanged":
-        yield "sessions that run take up hooks at once and servers only when they start: end them, or type /mcp there"
+        yield "sessions that run take up hooks at once and servers only when they start: end those"
     held = parsed((changes[-1].after or b"").decode("utf-8"), changes[-1].path)
     permissions = held.get("permissions")
     if not isinstance(permissions, dict) or clients.PERMISSION not in permissions.get("allow", []):

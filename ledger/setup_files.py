@@ -167,8 +167,14 @@ def carry_out(changes: Iterable[Change]) -> None:
                 done.append(change)
     except BaseException:
         for change in reversed(done):
-            _replaced(change.path, change.after, change.before)
+            _take_back(change)
         raise
+
+
+def _take_back(change: Change) -> None:
+    _replaced(change.path, change.after, change.before)
+    if not change.is_kept and change.backup == change.before:
+        _unlinked(change.backup_path)  # it was the first one
 
 
 def forget_backups(changes: Iterable[Change]) -> Iterator[str]:
@@ -189,6 +195,7 @@ def _unlinked(path: str) -> bool:
 
 
 def _carry_out(change: Change) -> None:
+    _unchanged(change.path, change.before)
     if change.backup is not None:
         _written(change.backup_path, change.backup, 0o600)
     elif not change.is_kept:
@@ -200,11 +207,10 @@ def _replaced(path: str, before: bytes | None, after: bytes | None) -> None:
     """Put other bytes in the place of a file at once; the file behind a link is the one, and keeps its mode.
 
     Raises:
-        FileFault: it cannot be written, or is not what was read: a client that runs may have saved its own.
+        FileFault: it cannot be written, or is not what was read.
     """
     real = os.path.realpath(path)
-    if read(real) != before:
-        raise FileFault(f"{path} was changed meanwhile; nothing was written to it", "run this again")
+    _unchanged(path, before)
     try:
         if after is None:
             os.unlink(real)
@@ -212,6 +218,16 @@ def _replaced(path: str, before: bytes | None, after: bytes | None) -> None:
         _written(real, after, stat.S_IMODE(os.stat(real).st_mode) if before is not None else 0o600)
     except OSError as error:
         raise os_fault(error, path) from None
+
+
+def _unchanged(path: str, before: bytes | None) -> None:
+    """Refuse a file that is not what was read: a client that runs may have saved its own state.
+
+    Raises:
+        FileFault: it is not.
+    """
+    if read(path) != before:
+        raise FileFault(f"{path} was changed meanwhile; nothing was written to it", "run this again")
 
 
 def _written(path: str, data: bytes, mode: int) -> None:

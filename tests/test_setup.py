@@ -499,7 +499,7 @@ def without_doubles(document: dict[str, Any]) -> dict[str, Any]:
 def test_a_file_that_changed_since_it_was_read_is_left_alone(home: Path) -> None:
     """A client saves its own state when it likes; what was written before that is taken back."""
     one, two = write(home / "one.json", "1"), write(home / "two.json", "saved meanwhile", 0o600)
-    changes = [Change(str(one), b"1", b"changed"), Change(str(two), b"2", b"changed")]
+    changes = [Change(str(path), data, b"changed", data) for path, data in ((one, b"1"), (two, b"2"))]
 
     with pytest.raises(FileFault, match="was changed meanwhile; nothing was written to it"):
         carry_out(changes)
