@@ -8,9 +8,10 @@ from typing import Any
 from ledger import setup_clients as clients
 from ledger.cli_call import DRY_RUN, Arg, Call, Result, command
 from ledger.errors import BadArgument, FileFault
-from ledger.setup import Target, parsed, targets
+from ledger.setup import Target, targets
 from ledger.setup_clients import CLIENTS, Program
 from ledger.setup_files import Change, carry_out, forget_backups, put_in, take_out
+from ledger.setup_json import parsed
 
 
 @command(

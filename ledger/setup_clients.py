@@ -22,6 +22,9 @@ PLUGIN, PLUGIN_SERVER = "learnings", "ledger"
 PERMISSION = f"mcp__{SERVER}"
 """The entry of `permissions.allow` that lets every tool of the server run without asking."""
 
+HOW_TO_MEND = "mend the file, or put the entries in by hand (documentation: Set up a client)"
+"""What a person does about a file that setup cannot change."""
+
 RECALL_TOOL = "recall"
 """The tool that the prompt's hook calls; `tools/list` leaves it out."""
 

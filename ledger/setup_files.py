@@ -15,7 +15,8 @@ from typing import NamedTuple
 
 from ledger.errors import FileFault, ReadOnly
 from ledger.place import os_fault
-from ledger.setup import HOW_TO_MEND, Target
+from ledger.setup import Target
+from ledger.setup_clients import HOW_TO_MEND
 
 BACKUP = ".before-learnings"
 """What a backup's name ends with."""

@@ -68,6 +68,8 @@ LEVELS = {
         "setup_clients",
         "setup",
         "setup_files",
+        "setup_json",
+        "setup_toml",
         "splice",
     ),
 }

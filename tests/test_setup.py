@@ -1,5 +1,6 @@
 """`learnings setup`: real files in a home of their own."""
 
+import contextlib
 import json
 import os
 import stat
@@ -11,9 +12,9 @@ from command import Inside, Shell, refused
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ledger import setup
 from ledger import setup_clients as clients
-from ledger.errors import FileFault
+from ledger import setup_json, setup_toml
+from ledger.errors import FileFault, LedgerError
 from ledger.setup_clients import Program
 from ledger.setup_files import BACKUP, Change, carry_out
 
@@ -182,14 +183,14 @@ def test_a_file_that_setup_made_goes_again_only_when_nothing_else_is_in_it(home:
 def test_a_moved_interpreter_is_brought_up_to_date_and_the_first_backup_stays() -> None:
     """Ours is told apart by what it starts, so it is changed in place and never doubled."""
     text = json.dumps({"hooks": {"Stop": [OTHER_HOOK]}}, indent=2)
-    wanted = setup.Wanted(hooks=clients.setup_hooks(PROGRAM))
-    moved = setup.Wanted(hooks=clients.setup_hooks(OTHER))
+    wanted = setup_json.Wanted(hooks=clients.setup_hooks(PROGRAM))
+    moved = setup_json.Wanted(hooks=clients.setup_hooks(OTHER))
 
-    first = setup.put(text, wanted)
-    second = setup.put(first, moved)
+    first = setup_json.put(text, wanted)
+    second = setup_json.put(first, moved)
 
     assert json.loads(second) == json.loads(first.replace("/opt/py/bin", "/moved/bin").replace("/opt/py/", "/moved/"))
-    assert setup.take(second, moved, before=text) == text
+    assert setup_json.take(second, moved, before=text) == text
 
 
 def test_hooks_of_ours_that_are_there_twice_become_one() -> None:
@@ -198,7 +199,7 @@ def test_hooks_of_ours_that_are_there_twice_become_one() -> None:
     shared = {"hooks": [{"type": "command", "command": "theirs"}, ours]}
     text = json.dumps({"hooks": {"SessionStart": [shared, OUR_HOOKS["SessionStart"], OUR_HOOKS["SessionStart"]]}})
 
-    found = json.loads(setup.put(text, setup.Wanted(hooks=OUR_HOOKS)))
+    found = json.loads(setup_json.put(text, setup_json.Wanted(hooks=OUR_HOOKS)))
 
     assert found["hooks"]["SessionStart"] == [shared]
 
@@ -394,12 +395,12 @@ def test_codex_gets_a_block_that_goes_again(text: str, home: Path, run: Inside) 
 
 def test_a_block_of_codex_is_brought_up_to_date_where_it_is() -> None:
     """What was written after it stays after it."""
-    first = setup.put_block("a = 1\n", clients.codex_block(PROGRAM)) + "[later]\nb = 2\n"
+    first = setup_toml.put("a = 1\n", clients.codex_block(PROGRAM)) + "[later]\nb = 2\n"
 
-    found = setup.put_block(first, clients.codex_block(OTHER))
+    found = setup_toml.put(first, clients.codex_block(OTHER))
 
     assert found == first.replace("/opt/py/", "/moved/")
-    assert setup.take_block(found) == "a = 1\n\n[later]\nb = 2\n"
+    assert setup_toml.take(found) == "a = 1\n\n[later]\nb = 2\n"
 
 
 @pytest.mark.parametrize(
@@ -466,10 +467,10 @@ SETTINGS = st.fixed_dictionaries(
 def test_whatever_stood_there_comes_back(document: dict[str, Any], indent: Any, allows: bool) -> None:
     """What is put in says all of it once, is put in once, and is taken out to what the text said before."""
     text = json.dumps(document, indent=indent)
-    wanted = setup.Wanted("mcpServers", clients.server_for("claude-code", PROGRAM), OUR_HOOKS, allows or None)
+    wanted = setup_json.Wanted("mcpServers", clients.server_for("claude-code", PROGRAM), OUR_HOOKS, allows or None)
 
-    put = setup.put(text, wanted)
-    took = setup.take(put, wanted, before=text)
+    put = setup_json.put(text, wanted)
+    took = setup_json.take(put, wanted, before=text)
 
     said = json.loads(put)
     assert all(
@@ -477,9 +478,9 @@ def test_whatever_stood_there_comes_back(document: dict[str, Any], indent: Any, 
         == ours["hooks"]
         for event, ours in OUR_HOOKS.items()
     )
-    assert setup.put(put, wanted) == put
-    assert setup.has_ours(put, wanted)
-    assert not setup.has_ours(text, wanted)
+    assert setup_json.put(put, wanted) == put
+    assert setup_json.has_ours(put, wanted)
+    assert not setup_json.has_ours(text, wanted)
     assert without_doubles(json.loads(took)) == without_doubles(document)
 
 
@@ -537,3 +538,31 @@ def test_a_pipe_in_the_place_of_a_file_is_refused(home: Path, run: Inside) -> No
     done = run("setup", "cursor")
 
     refused(done, 30, "is no regular file; nothing was written")
+
+
+ANY = st.recursive(
+    st.sampled_from((None, 1, "learnings", "serve", "command", "mcp_tool")),
+    lambda inner: (
+        st.lists(inner, max_size=2)
+        | st.dictionaries(
+            st.sampled_from(("SessionStart", "hooks", "allow", "learnings", "command", "args", "env", "type")),
+            inner,
+            max_size=3,
+        )
+    ),
+    max_leaves=12,
+)
+
+
+@given(st.dictionaries(st.sampled_from(("hooks", "permissions", "mcpServers")), ANY), st.sampled_from((None, 2)), ANY)
+def test_settings_of_any_shape_are_changed_or_refused(document: dict[str, Any], indent: Any, former: Any) -> None:
+    """A shape that no client writes is no fault of this program; taking out of it works always."""
+    text = json.dumps(document, indent=indent)
+    wanted = setup_json.Wanted("mcpServers", clients.server_for("claude-code", PROGRAM), OUR_HOOKS, allows=True)
+
+    took = setup_json.take(text, wanted, before=json.dumps({"hooks": former, "permissions": former}))
+    with contextlib.suppress(LedgerError):
+        text = setup_json.put(text, wanted)
+
+    assert isinstance(json.loads(took), dict)
+    assert isinstance(json.loads(text), dict)
