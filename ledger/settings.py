@@ -15,9 +15,14 @@ EXPOSURE_DAYS = 90
 DAYS_MAX = 3_650
 """Most days of that setting."""
 
+EVERYWHERE = "*"
+"""The entry of the setting `off` that stands for every project."""
+
 SETTINGS = {
     "exposure_days": f"days after which exposures are forgotten, 1 to {DAYS_MAX:,} (default {EXPOSURE_DAYS})",
+    "off": 'projects whose prompts are shown nothing, as JSON: ["demo"]; ["*"] is all of them',
     "project_aliases": 'other names of projects, as JSON: {"old-name": "name"}',
+    "robots": "on: sessions without a person are shown learnings too; off (default): they are not",
     "scan_paths": 'more places that `learnings scan` reads, as JSON: ["/path"] (keep it to one machine)',
 }
 """Every setting, with what it is for."""
@@ -31,6 +36,8 @@ def check_setting(name: str, value: str) -> str:
     """
     if name not in SETTINGS:
         raise BadArgument("there is no such setting; nothing was written", "the settings are: " + ", ".join(SETTINGS))
+    if name == "robots" and value in ("on", "off"):
+        return value
     try:
         found = json.loads(value)
     except (ValueError, RecursionError):
@@ -39,13 +46,33 @@ def check_setting(name: str, value: str) -> str:
         return str(found)
     if name == "project_aliases" and isinstance(found, dict):
         texts = [*found, *found.values()]
-    elif name == "scan_paths" and isinstance(found, list):
+    elif name in ("scan_paths", "off") and isinstance(found, list):
         texts = found
     else:
         texts = [None]
     if not all(isinstance(item, str) and item for item in texts):
         raise BadArgument(f"this is no value of {name}; nothing was written", SETTINGS[name])
     return json.dumps(found, ensure_ascii=False, sort_keys=True, separators=(",", ":"))
+
+
+def projects_off(found: Iterable[Sequence[str]], machine: str | None) -> list[str]:
+    """Return the projects that are switched off, in the ledger or on this machine, from rows of `sql.SETTINGS`."""
+    held = [value for name, scope, other, value in found if name == "off" and (scope == "ledger" or other == machine)]
+    return sorted({project for value in held for project in json.loads(value)})
+
+
+def is_off(found: Iterable[Sequence[str]], machine: str | None, project: str | None) -> bool:
+    """Tell whether prompts of a project are shown nothing; None is a folder that belongs to none."""
+    return not {EVERYWHERE, project}.isdisjoint(projects_off(found, machine))
+
+
+def serves_robots(found: Iterable[Sequence[str]], machine: str | None) -> bool:
+    """Tell whether sessions without a person are shown learnings: this machine's value, else the ledger's, else no."""
+    held = {
+        other or "": value for name, scope, other, value in found
+        if name == "robots" and (scope == "ledger" or other == machine)
+    }  # fmt: skip
+    return held.get(machine or "", held.get("", "off")) == "on"
 
 
 def exposure_days(found: Iterable[Sequence[str]], machine: str | None) -> int:

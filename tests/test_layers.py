@@ -58,7 +58,23 @@ LEVELS = {
         "project",
         "upgrade",
     ),
-    4: ("view", "ledger", "ingest", "audit", "export", "eval_label", "eval_set", "evals", "replay"),
+    4: (
+        "view",
+        "ledger",
+        "ingest",
+        "audit",
+        "export",
+        "eval_label",
+        "eval_set",
+        "evals",
+        "replay",
+        "setup_clients",
+        "setup",
+        "setup_files",
+        "setup_json",
+        "setup_toml",
+        "splice",
+    ),
 }
 LEVEL_OF = {name: level for level, names in LEVELS.items() for name in names}
 LEAN = frozenset((
