@@ -49,6 +49,9 @@ MEANS_FROM = 0.03
 """Least probability at which a learning that shares no word with a question is an answer to it. Of the 42 right ones
 among the first five of four sets it keeps 35, of 1,299 others 271."""
 
+FEW_TERMS, MEANS_FROM_FEW = 2, 0.2
+"""The same where a question has so few terms: one word that stands nowhere is near to something in every ledger."""
+
 SOURCE_MAX = 2
 """Most learnings of one source (a file) that one prompt is shown."""
 
@@ -165,9 +168,9 @@ def before(asked: Prompt, previous: str | None) -> Sequence[Clause]:
     return prompt.read(previous).clauses[-BEFORE_CLAUSES:]
 
 
-def means(one: Ranked) -> bool:
-    """Return whether meaning alone makes a candidate worth an answer to somebody who asked."""
-    return one.probability >= MEANS_FROM
+def means(one: Ranked, terms: int) -> bool:
+    """Return whether meaning alone makes a candidate worth an answer to a question of so many terms."""
+    return one.probability >= (MEANS_FROM if terms > FEW_TERMS else MEANS_FROM_FEW)
 
 
 def _head(chances: list[tuple[float, Evidence]]) -> Ranked:

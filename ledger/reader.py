@@ -303,10 +303,11 @@ class Reader:
             order = choose.ranked(self, asked, scope, previous)
         except GuardFailed:
             return Weighed([], [], {}, worded=False)  # without the gate's numbers words go alone; `stats` says so
+        terms = len({term for clause in asked.clauses for term in clause.terms})
         best: list[Match] = []
         copies: list[Match] = []
         for one in order.ranked:
-            if one.matched or (asked.silence is None and choose.means(one)):
+            if one.matched or (asked.silence is None and choose.means(one, terms)):
                 match = Match(one.seq, one.id, one.probability, {}, one.via)
                 (copies if one.behind is not None and one.behind[0] == "copy" else best).append(match)
         return Weighed(best, copies, order.rows, any(one.matched for one in order.ranked))
