@@ -33,6 +33,10 @@ _FITS = f"""{_PLACED}
 FILE_IDENTITY = "SELECT application_id, user_version FROM pragma_application_id, pragma_user_version"
 PROJECTION = "SELECT version, seq FROM projection"
 HEAD = "SELECT seq, hash FROM event ORDER BY seq DESC LIMIT 1"
+LAST_EVENT = """SELECT seq, hash, CAST(strftime('%s', recorded_at) AS INTEGER) FROM event
+ORDER BY seq DESC LIMIT 1"""
+"""The end of the log, and when it was recorded in seconds since 1970."""
+
 META = "SELECT ledger_id, format FROM meta"
 RECORDED_AT = "SELECT recorded_at FROM event WHERE seq = :seq"
 INSTANT = """SELECT strftime('%Y-%m-%dT%H:%M:%S', :moment), strftime('%Y-%m-%d', :day, '+0 days')"""
