@@ -44,7 +44,7 @@ def again(reader: Reader, session: str, project: str | None, now: float) -> str 
         head = reader.head()
         one = Exposure(
             name, time_text(now), session, None, "hook", project, [], None if framed.ids else "budget", framed.ids,
-            held, {}, {}, head.seq, head.hash.hex(), True,
+            held, {}, {}, head.seq, head.hash.hex(), anew=True,
         )  # fmt: skip
         kept.add(one, now, days_kept(reader))
     return framed.text

@@ -26,7 +26,6 @@ if TYPE_CHECKING:
 
     from ledger.reader import Reader
     from ledger.recall import Recall, Recalled
-    from ledger.sessions import Caller
 
 BUSY_MS = 100
 """Longest wait for a ledger that is locked."""
@@ -81,7 +80,7 @@ class Peeked:
         """Return the value of a setting in force here, '' when there is none."""
         found = {(machine or ""): value for one, _, machine, value in self.settings if one == name}
         own = _machine(path) if found.keys() - {""} else ""
-        return found.get(own, found.get("", ""))
+        return found.get(own) or found.get("", "")
 
     def allows_robots(self, path: str) -> bool:
         """Tell whether sessions that nobody sits at are shown learnings as well."""
@@ -149,13 +148,14 @@ def run(
     return said
 
 
-def noted(asked: Asked, event: str, error: BaseException) -> None:
-    """Leave a line for `doctor`; a ledger that was locked is not waited for again until it has rested."""
+def noted(asked: Asked, event: str, error: BaseException) -> bool:
+    """Leave a line for `doctor`; tell whether the ledger was locked, and then is not waited for until it has rested."""
     code = getattr(error, "sqlite_errorcode", 0) & 0xFF
-    busy = code in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED) or type(error).__name__ == "Locked"
-    asked.kept.failed(event, asked.who.entrypoint, "Locked" if busy else type(error).__name__, asked.now)
-    if busy:
+    is_locked = code in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED) or type(error).__name__ == "Locked"
+    asked.kept.failed(event, asked.who.entrypoint, "Locked" if is_locked else type(error).__name__, asked.now)
+    if is_locked:
         asked.kept.tripped(LEDGER, asked.now)
+    return is_locked
 
 
 # -- the events ------------------------------------------------------------------------------------------------------
@@ -163,14 +163,19 @@ def noted(asked: Asked, event: str, error: BaseException) -> None:
 
 def prompt_submitted(asked: Asked) -> tuple[str, Sequence[str]]:
     """Answer a prompt, for clients that cannot ask the server."""
-    prompt, project = asked.text("prompt"), asked.project()
-    if not _is_served(asked):
+    asked.project()
+    if not is_served(asked):
         return "", (PROMPT, OFF)
     with Opened(asked.path) as desk:
-        found = desk.recall.recall(
-            prompt, asked.who.session or None, project,
-            prompt_id=asked.text("prompt_id") or None, transcript=asked.text("transcript_path") or None,
-        )  # fmt: skip
+        return prompt_answered(asked, desk.recall)
+
+
+def prompt_answered(asked: Asked, recall: Recall) -> tuple[str, Sequence[str]]:
+    """Answer a prompt with a recall that somebody keeps, and say what is to be counted."""
+    found = recall.recall(
+        asked.text("prompt"), asked.who.session or None, asked.who.project,
+        prompt_id=asked.text("prompt_id") or None, transcript=asked.text("transcript_path") or None,
+    )  # fmt: skip
     return said("UserPromptSubmit", found.text), (PROMPT, outcome(found))
 
 
@@ -179,7 +184,7 @@ def session_started(asked: Asked) -> tuple[str, Sequence[str]]:
     from ledger import begin
 
     project = asked.project()
-    if not _is_served(asked):
+    if not is_served(asked):
         return "", ()
     session, source = asked.who.session or None, asked.text("source") or "startup"
     with Opened(asked.path) as desk:
@@ -199,7 +204,7 @@ def subagent_started(asked: Asked) -> tuple[str, Sequence[str]]:
     """
     agent = asked.text("agent_id")
     project = asked.project()
-    if not asked.text("agent_type") or not _is_served(asked):
+    if not asked.text("agent_type") or not is_served(asked):
         return "", ()
     session = f"{asked.who.session}/{agent}"
     task = next((asked.text(name) for name in TEXT_FIELDS if asked.text(name).strip()), "")
@@ -253,7 +258,7 @@ class Opened:
         self.reader.close()
 
 
-def _is_served(asked: Asked) -> bool:
+def is_served(asked: Asked) -> bool:
     """Tell whether this caller is to be shown anything, as the ledger's settings say."""
     known = asked.peeked
     if known is None or known.is_off(asked.who.project, asked.path):
@@ -269,7 +274,7 @@ def outcome(found: Recalled) -> str:
 
 
 def said(event: str, text: str, remark: str = "") -> str:
-    """Return the JSON that the client reads: `text` for the model, `remark` for the person; '' when there is neither."""
+    """Return the JSON that the client reads: `text` for the model, `remark` for the person; '' for neither."""
     document: dict[str, Any] = {}
     if text:
         document["hookSpecificOutput"] = {"hookEventName": event, "additionalContext": text}
@@ -278,10 +283,10 @@ def said(event: str, text: str, remark: str = "") -> str:
     return json.dumps(document) if document else ""
 
 
-def _machine(path: str) -> str | None:
-    """Return this machine's id, None when it has none yet."""
+def _machine(path: str) -> str:
+    """Return this machine's id, '' when it has none yet."""
     found = _head(path + ".machine", 100).strip()
-    return found if len(found) == 32 and found.isalnum() else None
+    return found if len(found) == 32 and found.isalnum() else ""
 
 
 def branch_of(folder: str) -> str | None:
