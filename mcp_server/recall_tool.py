@@ -35,8 +35,9 @@ LIMIT_S = 0.3
 BUSY_MS = 100
 """Longest wait for a ledger that is locked."""
 
-NOTHING = ""
-"""The answer at which the client shows nothing and adds nothing to the request."""
+NOTHING = "{}"
+"""The answer at which the client (2.1.332) adds nothing to the request and nothing to the transcript; of an empty text
+or no content it makes the line "UserPromptSubmit completed", which the model reads."""
 
 WARMING = "how is this project built, tested and released?"
 """A question that makes a process ready to answer the next one in time."""
