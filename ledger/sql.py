@@ -61,6 +61,15 @@ WHERE s.state = 'current' AND s.pinned = 1 AND l.erased_by IS NULL AND {_FITS}
 ORDER BY l.seq DESC LIMIT :many"""
 """What a person pinned, newest first."""
 
+JUDGED_WRONG = """SELECT DISTINCT exposure FROM judgement
+WHERE to_seq IS NULL AND event_seq > :after AND verdict IN ('wrong', 'silent') ORDER BY exposure"""
+"""Exposures that were judged wrong, or better silent, after a seq; no verdict of these was undone or replaced."""
+
+SAVES = """SELECT channel, coalesce(actor_id, ''), count(*) FROM event
+WHERE seq > :after AND kind IN ('learning.recorded', 'learning.superseded', 'learning.proposed')
+GROUP BY channel, actor_id ORDER BY channel, actor_id"""
+"""Learnings that were written after a seq, by channel and by who wrote."""
+
 JUDGEMENTS = """SELECT exposure, learning_id, verdict, project, keywords, event_seq FROM judgement
 WHERE to_seq IS NULL ORDER BY event_seq, learning_id"""
 """The verdicts that hold, in the order they were given."""
