@@ -159,7 +159,7 @@ class RecallTool:
             said, used = self._found(asked, is_warming=given is None)
         except Exception as error:  # noqa: BLE001 - a prompt is answered by nothing, never by a fault
             self._drop()
-            if noted(asked, EVENT, error):
+            if given is not None and noted(asked, EVENT, error):
                 self._trip()
             return NOTHING, bool
         self._is_warm = True
