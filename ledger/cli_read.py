@@ -100,7 +100,7 @@ def list_learnings(call: Call) -> Result:
 
 @command()
 def stats(call: Call) -> Result:
-    """Count events, and learnings by state, project, category and trust; prompts, searches and saves of 7 and 30 days."""
+    """Count events, and learnings by state, project, category and trust; and what the last 7 and 30 days brought."""
     from ledger.usage import usage
 
     with call.reading() as reader:

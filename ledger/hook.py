@@ -16,7 +16,8 @@ import os
 import sqlite3
 import time
 
-from ledger import sql
+from ledger import ready, sql
+from ledger.ready import branch_of, head_text
 from ledger.sessions import MACHINE, OFF, PROMPT, SHOWN, SILENT, Sessions, caller
 
 TYPE_CHECKING = False
@@ -32,9 +33,6 @@ BUSY_MS = 100
 
 LEDGER = "ledger"
 """Name of the breaker of the ledger's file."""
-
-POINTER_BYTES = 4_096
-LEVELS_MAX = 64
 
 TEXT_FIELDS = ("prompt", "task", "description")
 """Where a client may say what a subagent is to do."""
@@ -65,6 +63,13 @@ class Asked:
         """Return the project of the event's own folder, and remember it of the session."""
         self.who.project = self.project_of(self.text("cwd")) if self.text("cwd") else None
         return self.who.project
+
+    def is_served(self) -> bool:
+        """Tell whether this caller is to be shown anything, as the ledger's settings say."""
+        known = self.peeked
+        if known is None or known.is_off(self.who.project, self.path):
+            return False
+        return not self.who.is_robot or known.allows_robots(self.path)
 
 
 class Peeked:
@@ -164,7 +169,7 @@ def noted(asked: Asked, event: str, error: BaseException) -> bool:
 def prompt_submitted(asked: Asked) -> tuple[str, Sequence[str]]:
     """Answer a prompt, for clients that cannot ask the server."""
     asked.project()
-    if not is_served(asked):
+    if not asked.is_served():
         return "", (PROMPT, OFF)
     with Opened(asked.path) as desk:
         return prompt_answered(asked, desk.recall)
@@ -181,20 +186,34 @@ def prompt_answered(asked: Asked, recall: Recall) -> tuple[str, Sequence[str]]:
 
 def session_started(asked: Asked) -> tuple[str, Sequence[str]]:
     """Answer the start of a session: the start block, or what it had been shown before its context went."""
+    source = asked.text("source") or "startup"
+    text = ready.given(asked) if source == "startup" else None
+    if text is None:
+        asked.project()
+    if not asked.is_served():
+        return "", ()
+    if text is None:
+        text = _started(asked, source)
     from ledger import begin
 
-    project = asked.project()
-    if not is_served(asked):
-        return "", ()
-    session, source = asked.who.session or None, asked.text("source") or "startup"
+    last_s = asked.peeked.last_s if asked.peeked is not None else None
+    return said("SessionStart", text, begin.remark(asked.kept, last_s, asked.now)), ()
+
+
+def _started(asked: Asked, source: str) -> str:
+    """Make the block of a session that starts, and keep it for the next one of this folder."""
+    from ledger import begin
+
+    session, project = asked.who.session or None, asked.who.project
     with Opened(asked.path) as desk:
         text = None
         if session is not None and source != "startup":
             text = begin.again(desk.reader, session, project, asked.now)
-        if text is None:
-            text = desk.recall.session_start(project, branch_of(asked.text("cwd")), session, source).text
-    last_s = asked.peeked.last_s if asked.peeked is not None else None
-    return said("SessionStart", text, begin.remark(asked.kept, last_s, asked.now)), ()
+        elif session is not None and ready.make(asked, desk.reader):
+            text = ready.given(asked)
+        if text is not None:
+            return text
+        return desk.recall.session_start(project, branch_of(asked.text("cwd")), session, source).text
 
 
 def subagent_started(asked: Asked) -> tuple[str, Sequence[str]]:
@@ -204,7 +223,7 @@ def subagent_started(asked: Asked) -> tuple[str, Sequence[str]]:
     """
     agent = asked.text("agent_id")
     project = asked.project()
-    if not asked.text("agent_type") or not is_served(asked):
+    if not asked.text("agent_type") or not asked.is_served():
         return "", ()
     session = f"{asked.who.session}/{agent}"
     task = next((asked.text(name) for name in TEXT_FIELDS if asked.text(name).strip()), "")
@@ -258,14 +277,6 @@ class Opened:
         self.reader.close()
 
 
-def is_served(asked: Asked) -> bool:
-    """Tell whether this caller is to be shown anything, as the ledger's settings say."""
-    known = asked.peeked
-    if known is None or known.is_off(asked.who.project, asked.path):
-        return False
-    return not asked.who.is_robot or known.allows_robots(asked.path)
-
-
 def outcome(found: Recalled) -> str:
     """Return what became of a prompt, as it is counted."""
     if found.text:
@@ -285,38 +296,5 @@ def said(event: str, text: str, remark: str = "") -> str:
 
 def _machine(path: str) -> str:
     """Return this machine's id, '' when it has none yet."""
-    found = _head(path + ".machine", 100).strip()
+    found = head_text(path + ".machine", 100).strip()
     return found if len(found) == 32 and found.isalnum() else ""
-
-
-def branch_of(folder: str) -> str | None:
-    """Return the branch that is checked out in a folder, by reading `.git/HEAD`; None when no branch is."""
-    here = os.path.realpath(folder) if folder else ""
-    for _ in range(LEVELS_MAX if here else 0):
-        dot_git = os.path.join(here, ".git")
-        if os.path.lexists(dot_git):
-            if not os.path.isdir(dot_git):
-                pointed = _head(dot_git).partition("\n")[0].removeprefix("gitdir:").strip()
-                dot_git = os.path.normpath(os.path.join(here, pointed))
-            head = _head(os.path.join(dot_git, "HEAD")).strip()
-            return head.removeprefix("ref: refs/heads/") if head.startswith("ref: refs/heads/") else None
-        above = os.path.dirname(here)
-        if above == here:
-            break
-        here = above
-    return None
-
-
-def _head(path: str, size: int = POINTER_BYTES) -> str:
-    """Return the beginning of a small regular file as text, '' when it cannot be read; no link is followed."""
-    flags = os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)
-    try:
-        fd = os.open(path, flags)
-    except (OSError, ValueError):
-        return ""
-    try:
-        return os.read(fd, size).decode("utf-8", "replace")
-    except OSError:
-        return ""
-    finally:
-        os.close(fd)

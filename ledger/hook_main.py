@@ -14,6 +14,9 @@ import sys
 
 HOME = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 
+ANSWERED = ("prompt", "session-start", "subagent-start")
+"""The keys of `hook.EVENTS`: for any other event nothing is loaded."""
+
 STDIN_BYTES = 1_048_576
 """Most bytes of standard input that are looked at; what is longer is read and dropped."""
 
@@ -29,7 +32,8 @@ def main(arguments: list[str]) -> int:
     """Answer one event; the exit status is always 0."""
     event = arguments[0] if arguments else ""
     try:
-        _limited(event)
+        if event in ANSWERED:
+            _limited(event)
         said = answered(event, _stdin())
         if said:
             os.write(1, said.encode())
@@ -40,10 +44,10 @@ def main(arguments: list[str]) -> int:
 
 def answered(event: str, given: bytes) -> str:
     """Return what the client is to read."""
-    from ledger.hook import EVENTS, run
-
-    if event not in EVENTS:
+    if event not in ANSWERED:
         return ""
+    from ledger.hook import run
+
     return run(event, parsed(given), os.environ, ledger_file(), project_of)
 
 
@@ -115,11 +119,11 @@ def _note(event: str, fault: str, tripped: bool = False) -> None:
     try:
         import time
 
-        from ledger.hook import EVENTS, LEDGER
+        from ledger.hook import LEDGER
         from ledger.sessions import Sessions
 
         path = ledger_file()
-        if event in EVENTS and os.path.isfile(path):
+        if event in ANSWERED and os.path.isfile(path):
             kept = Sessions(path)
             kept.failed(event, os.environ.get("CLAUDE_CODE_ENTRYPOINT", ""), fault, time.time())
             if tripped:

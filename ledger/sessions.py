@@ -2,7 +2,7 @@
 
 Not part of the log: it may be deleted at any time, rows go after 30 days, and
 nobody waits for it longer than `WAIT_S`: whatever is wrong with it, the work
-goes on without it. It holds names, times and counts, never a word of a prompt.
+goes on without it. It holds names, times, counts and start blocks, never a word of a prompt.
 Each call opens the file anew, so that threads, processes and a file that was
 put in its place need no care.
 Lean path: stdlib only, and without `typing`, which would double the start of a hook.
@@ -33,7 +33,7 @@ DAYS = 30
 REST_S = 60
 """Seconds after which something that hung is tried again, once."""
 
-NAME_CHARS = 300
+NAME_CHARS, PATH_CHARS = 300, 4_096
 FAULT_CHARS = 40
 
 ROBOTS = ("sdk-cli",)
@@ -57,6 +57,8 @@ TABLES = (
     """CREATE TABLE IF NOT EXISTS actor (actor TEXT NOT NULL PRIMARY KEY, session TEXT NOT NULL,
   at TEXT NOT NULL) STRICT""",
     "CREATE TABLE IF NOT EXISTS told (line TEXT NOT NULL PRIMARY KEY, at TEXT NOT NULL) STRICT",
+    """CREATE TABLE IF NOT EXISTS ready (cwd TEXT NOT NULL PRIMARY KEY, stamp TEXT NOT NULL, head TEXT NOT NULL,
+  day TEXT NOT NULL, project TEXT, text TEXT NOT NULL, exposure TEXT NOT NULL) STRICT""",
 )
 BEGUN = """INSERT INTO session (session, project, entrypoint, attended, source, started_at, last_at)
 VALUES (:session, :project, :entrypoint, :attended, :source, :at, :at)
@@ -81,6 +83,11 @@ ACTS = """INSERT INTO actor (actor, session, at) VALUES (:actor, :session, :at)
 ON CONFLICT (actor) DO UPDATE SET at = excluded.at"""
 TELL = """INSERT INTO told (line, at) VALUES (:line, :at)
 ON CONFLICT (line) DO UPDATE SET at = excluded.at WHERE substr(told.at, 1, 10) < substr(excluded.at, 1, 10)"""
+READY = "SELECT stamp, head, day, project, text, exposure FROM ready WHERE cwd = :cwd"
+KEEP_READY = """INSERT OR REPLACE INTO ready (cwd, stamp, head, day, project, text, exposure)
+VALUES (:cwd, :stamp, :head, :day, :project, :text, :exposure)"""
+FORGET_OLD = "DELETE FROM ready WHERE day < :day"
+FORGET_READY = "DELETE FROM ready"
 PRUNE = (
     "DELETE FROM session WHERE last_at < :before", "DELETE FROM used WHERE day < :before",
     "DELETE FROM fired_day WHERE day < :before", "DELETE FROM actor WHERE at < :before",
@@ -170,6 +177,21 @@ class Sessions:
     def is_news(self, line: str, now: float) -> bool:
         """Tell whether a remark was not made today yet, and note that it is made now; a file at fault has no news."""
         return self._changed(TELL, {"line": plain(line, FAULT_CHARS), "at": moment(now)})
+
+    def ready(self, cwd: str) -> tuple[Any, ...] | None:
+        """Return the start block that is kept for a folder, as `ready.py` reads it."""
+        found = self._rows(READY, {"cwd": plain(cwd, PATH_CHARS)})
+        return found[0] if found else None
+
+    def keep_ready(self, cwd: str, row: tuple[Any, ...], now: float) -> bool:
+        """Keep the start block of a folder; those of earlier days go."""
+        names = ("stamp", "head", "day", "project", "text", "exposure")
+        binds = {"cwd": plain(cwd, PATH_CHARS), **dict(zip(names, row, strict=True))}
+        return self._write([(FORGET_OLD, {"day": row[2]}), (KEEP_READY, binds)], now)
+
+    def forget_ready(self) -> bool:
+        """Destroy every start block that is kept: they hold text of learnings."""
+        return not os.path.lexists(self.path) or self._write([(FORGET_READY, {})], time.time())
 
     # -- the breaker -------------------------------------------------------------------------------------------------
 
@@ -284,6 +306,7 @@ class Sessions:
             if version > SCHEMA:
                 raise ValueError("written by a newer program")
             connection.execute("PRAGMA synchronous = OFF").fetchall()
+            connection.execute("PRAGMA secure_delete = ON").fetchall()
             if version < SCHEMA:
                 connection.execute("BEGIN IMMEDIATE")
                 for statement in (*TABLES, f"PRAGMA user_version = {SCHEMA}"):

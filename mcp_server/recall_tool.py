@@ -10,13 +10,13 @@ import asyncio
 import os
 import threading
 import time
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Future
 from queue import SimpleQueue
 from typing import TYPE_CHECKING, Any
 
 from importers.projects import project_of
-from ledger.sessions import OFF, PROMPT, REST_S, Sessions, caller
+from ledger.sessions import OFF, PROMPT, REST_S, SHOWN, Sessions, caller
 
 if TYPE_CHECKING:
     from ledger.hook import Asked, Peeked
@@ -75,7 +75,8 @@ class Kept:
         from ledger import sql
         from ledger.hook import Peeked
 
-        return Peeked(self.reader.rows(sql.SETTINGS, {}), (0, b"", None))
+        last = self.reader.rows(sql.LAST_EVENT, {})
+        return Peeked(self.reader.rows(sql.SETTINGS, {}), last[0] if last else (0, b"", None))
 
     def close(self) -> None:
         """Close everything."""
@@ -92,6 +93,7 @@ class RecallTool:
         self._work: SimpleQueue[tuple[Future[str], Mapping[str, Any] | None]] = SimpleQueue()
         self._kept: Kept | None = None
         self._rests_until = 0.0
+        self._made: object = None
         self._is_tripped = self._is_warm = self._is_begun = False
 
     async def answer(self, given: Mapping[str, Any]) -> str:
@@ -108,6 +110,11 @@ class RecallTool:
                 self._trip()
                 threading.Thread(target=self._hung, daemon=True).start()
         return NOTHING
+
+    def written(self) -> None:
+        """Hear that this process wrote: what the next session begins with is another."""
+        if self._is_begun:
+            self._asked(None)
 
     def warm(self) -> None:
         """Make ready when the client is one with hooks: its first prompt has yet to be typed."""
@@ -164,14 +171,38 @@ class RecallTool:
             return NOTHING, bool
         self._is_warm = True
         ms = 1_000 * (time.perf_counter() - begun)
-        return said or NOTHING, bool if given is None else lambda: self._count(asked, ms, used)
+        if given is None:
+            return NOTHING, lambda: self._ready(asked, is_news=False)
+        return said or NOTHING, lambda: self._count(asked, ms, used)
 
-    def _count(self, asked: "Asked", ms: float, used: Iterable[str]) -> None:
+    def _count(self, asked: "Asked", ms: float, used: Sequence[str]) -> None:
         asked.kept.ran(EVENT, asked.who, ms, asked.now, used)
         if self._is_tripped:
             self._is_tripped = False
             asked.kept.passed(NAME)
             asked.kept.passed(LEDGER)
+        if OFF not in used:
+            self._ready(asked, is_news=SHOWN in used)
+
+    def _ready(self, asked: "Asked", is_news: bool) -> None:
+        """Keep the block that the next session here begins with, when the log or what is worked on is another."""
+        from ledger import ready
+
+        if self._kept is None or asked.peeked is None:
+            return
+        state = (
+            asked.text("cwd"),
+            ready.head_of(asked.peeked),
+            ready.stamp_of(asked.text("cwd")),
+            int(asked.now // 86_400),
+        )
+        if state == self._made and not is_news:
+            return
+        try:
+            ready.make(asked, self._kept.reader)
+            self._made = state
+        except Exception:  # noqa: BLE001 - the next start makes its own
+            self._drop()
 
     def _found(self, asked: "Asked", is_warming: bool) -> "tuple[str, Sequence[str]]":
         """Return the JSON for a prompt, and what is to be counted.
@@ -179,12 +210,12 @@ class RecallTool:
         Raises:
             LedgerError, sqlite3.Error, OSError: the ledger cannot be read.
         """
-        from ledger.hook import is_off, is_served, prompt_answered
+        from ledger.hook import is_off, prompt_answered
 
         kept = self._open()
         project = asked.project()
         asked.peeked = kept.peeked()
-        if is_off(self._env) or not is_served(asked):
+        if is_off(self._env) or not asked.is_served():
             return "", (PROMPT, OFF)
         if is_warming:
             from ledger import choose

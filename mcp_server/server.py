@@ -122,6 +122,8 @@ class Desk:
         """Run a tool and count what `stats` counts of it."""
         document = tools.run(name, session, given)
         self._use.note(name)
+        if not self._files[name]["annotations"]["readOnlyHint"]:
+            self._recall.written()
         return document
 
 

@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import sqlite3
 import subprocess
 import time
@@ -12,7 +13,7 @@ import pytest
 from hooked import PROMPT, PYTHON, SCRIPT, environment, payload, ran, repository, setting
 
 from importers.projects import project_of
-from ledger import begin, hook, hook_main
+from ledger import begin, exposures, hook, hook_main, ready
 from ledger.exposures import Exposures
 from ledger.ledger import Ledger
 from ledger.model import Draft
@@ -132,8 +133,8 @@ def test_the_branch_says_what_is_worked_on(known: Ledger, tmp_path: Path) -> Non
     (linked / ".git").write_text(f"gitdir: {tree}/.git\n")
 
     assert "6543" in answered(known, "session-start", tree)
-    assert hook.branch_of(str(linked)) == "fix/pgcat-docker-network"
-    assert hook.branch_of("/") is None
+    assert ready.branch_of(str(linked)) == "fix/pgcat-docker-network"
+    assert ready.branch_of("/") is None
 
 
 @pytest.mark.parametrize("source", ["compact", "clear", "resume"])
@@ -351,3 +352,108 @@ def test_the_start_of_a_hook_loads_little() -> None:
     done = subprocess.run([PYTHON, "-I", "-S", "-c", code], capture_output=True, text=True, check=True)
 
     assert not {"typing", "ledger.reader", "ledger.recall", "importers"} & set(done.stdout.split())
+
+
+# -- the block that is kept ready ------------------------------------------------------------------------------------
+
+
+def started(known: Ledger, folder: Path, session: str, now: float | None = None, **env: str) -> str:
+    """Return the block that a session begins with."""
+    given = payload(folder, session_id=session, source="startup")
+    said = hook.run("session-start", given, {**PERSON, **env}, known.path, project_of, lambda: now or time.time())
+    return str(json.loads(said)["hookSpecificOutput"]["additionalContext"]) if said else ""
+
+
+def nameless(text: str) -> str:
+    """Return a block without the name of its exposure."""
+    return re.sub("exp_[a-z2-7]+", "exp_", text)
+
+
+@pytest.fixture
+def pinned(known: Ledger) -> str:
+    """Return the one learning that a person pinned."""
+    found = known.reader.query("pgcat").hits[0].id
+    known.pin(found)
+    return found
+
+
+def is_read(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """Return the list to which every opening of the whole read path is added from here on."""
+    opened: list[str] = []
+    whole = hook.Opened.__init__
+
+    def noted(self: hook.Opened, path: str) -> None:
+        opened.append(path)
+        whole(self, path)
+
+    monkeypatch.setattr(hook.Opened, "__init__", noted)
+    return opened
+
+
+def test_a_block_that_is_kept_is_the_one_that_would_be_made(
+    known: Ledger, folder: Path, pinned: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The second session of a folder is shown the same without the read path; each has an exposure of its own."""
+    first = started(known, folder, "s1")
+    opened = is_read(monkeypatch)
+
+    second = started(known, folder, "s2")
+
+    assert opened == []
+    assert first != second
+    assert nameless(first) == nameless(second)
+    with Exposures(known.path, known.store.ledger_id) as kept:
+        one, other = kept.newest(2)
+        assert kept.shown("s2") == {pinned}
+    assert (one.id in second, other.id in first) == (True, True)
+    assert one._replace(id="", at="", session="") == other._replace(id="", at="", session="")
+
+
+@pytest.mark.parametrize("change", ["write", "branch", "day", "config"])
+def test_a_block_holds_for_one_state_of_ledger_folder_and_day(
+    known: Ledger, folder: Path, pinned: str, monkeypatch: pytest.MonkeyPatch, change: str
+) -> None:
+    """Another event, branch, day or repository: it is made anew."""
+    started(known, folder, "s1")
+    opened = is_read(monkeypatch)
+    now = time.time()
+    if change == "write":
+        known.retract(pinned, "it is wrong")
+    elif change == "branch":
+        (folder / ".git" / "HEAD").write_text("ref: refs/heads/other\n")
+    elif change == "config":
+        (folder / ".git" / "config").write_text('[remote "origin"]\nurl = https://example.org/a/b\n')
+    else:
+        now += DAY
+
+    text = started(known, folder, "s2", now)
+
+    assert len(opened) == 1
+    assert ("6543" in text) is (change in ("branch", "day"))
+
+
+def test_a_kept_block_is_for_those_who_are_served(known: Ledger, folder: Path, pinned: str) -> None:
+    """Robots, and a project that is switched off, get nothing of it."""
+    started(known, folder, "s1")
+
+    assert started(known, folder, "s2", CLAUDE_CODE_ENTRYPOINT="sdk-cli") == ""
+    setting(known.path, "off", '["demo"]')
+    assert started(known, folder, "s3") == ""
+
+
+def test_kept_blocks_can_be_destroyed(known: Ledger, folder: Path, pinned: str) -> None:
+    """They hold text of learnings: whoever erases one leaves no byte of it."""
+    started(known, folder, "s1")
+    kept = Sessions(known.path)
+    assert b"6543" in Path(kept.path).read_bytes()
+
+    assert kept.forget_ready()
+
+    assert b"6543" not in Path(kept.path).read_bytes()
+
+
+def test_a_block_is_remembered_as_exposures_are(known: Ledger) -> None:
+    """The statement that `ready` holds for want of time is that of `exposures`."""
+    assert (ready.ADD_EXPOSURE, ready.EXPOSURES_FILE) == (exposures.ADD, exposures.FILE)
+    assert exposures.SCHEMA == ready.EXPOSURES_SCHEMA
+    assert sorted(hook.EVENTS) == sorted(hook_main.ANSWERED)
