@@ -15,7 +15,7 @@ from types import FrameType
 USAGE = "usage: python -m mcp_server --file FILE [--project NAME]"
 
 
-def serve(path: str, project: str | None, env: Mapping[str, str]) -> int:
+def serve(path: str, project: str | None = None, env: Mapping[str, str] | None = None) -> int:
     """Serve the ledger at `path` over MCP on stdio until the client goes; return the exit status.
 
     `project` is the session's; None means the repository of the working folder.
@@ -25,7 +25,7 @@ def serve(path: str, project: str | None, env: Mapping[str, str]) -> int:
         signal.signal(number, _leave)
     from mcp_server.server import run
 
-    return run(os.path.abspath(path), project, env)
+    return run(os.path.abspath(path), project, env or {})
 
 
 def _leave(number: int, frame: FrameType | None) -> None:

@@ -39,6 +39,22 @@ NOTHING = "{}"
 """The answer at which the client (2.1.332) adds nothing to the request and nothing to the transcript; of an empty text
 or no content it makes the line "UserPromptSubmit completed", which the model reads."""
 
+REFUSED_SESSIONS = 5
+"""Sessions without a single prompt from which on the tool is listed."""
+
+LISTED = {
+    "name": NAME,
+    "description": "For the client's prompt hook, not for the model: what a prompt is shown.",
+    "inputSchema": {
+        "type": "object",
+        "properties": {
+            name: {"type": "string"} for name in ("prompt", "session_id", "transcript_path", "cwd", "prompt_id")
+        },
+    },
+    "annotations": {"readOnlyHint": True},
+}
+"""What `tools/list` says of it to a client that refuses tools it was not told of."""
+
 WARMING = "how is this project built, tested and released?"
 """A question that makes a process ready to answer the next one in time."""
 
@@ -110,6 +126,21 @@ class RecallTool:
                 self._trip()
                 threading.Thread(target=self._hung, daemon=True).start()
         return NOTHING
+
+    def is_refused(self) -> bool:
+        """Tell whether this client seems to refuse a tool that is not listed.
+
+        Its hooks began `REFUSED_SESSIONS` sessions within a week, and no prompt
+        of one ever came here, by this way or by the command hook.
+        """
+        own, now = caller(self._env, "").entrypoint, self._clock()
+        begun = [
+            one for one in self._sessions.listed(now - 7 * 86_400)
+            if one["entrypoint"] == own and one["source"] is not None
+        ]  # fmt: skip
+        if len(begun) < REFUSED_SESSIONS:
+            return False
+        return not any(one["event"] == EVENT and one["entrypoint"] == own for one in self._sessions.fired(now))
 
     def written(self) -> None:
         """Hear that this process wrote: what the next session begins with is another."""

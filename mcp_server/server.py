@@ -15,6 +15,7 @@ import sys
 import time
 from collections.abc import Mapping
 from importlib.metadata import version
+from types import MappingProxyType
 from typing import Any
 
 import anyio
@@ -31,8 +32,8 @@ from ledger.frame import NOTE, clean, clean_all
 from ledger.model import agent
 from mcp_server import tools
 from mcp_server.arguments import Gate, tool_files
+from mcp_server.recall_tool import LISTED, RecallTool
 from mcp_server.recall_tool import NAME as RECALL
-from mcp_server.recall_tool import RecallTool
 from mcp_server.tools import Progress, Session
 
 NAME = "learnings"
@@ -69,10 +70,14 @@ ERROR_CHARS = 1_000
 """Longest sentence of a refusal: ids and paths in it have their own caps."""
 
 
+NOBODY: Mapping[str, str] = MappingProxyType({})
+"""The environment of a client that says nothing of itself."""
+
+
 class Desk:
     """Answers the requests of one session."""
 
-    def __init__(self, session: Session, env: Mapping[str, str]) -> None:
+    def __init__(self, session: Session, env: Mapping[str, str] = NOBODY) -> None:
         self._session = session
         self._recall = RecallTool(session.path, env)
         self._use = Use(session, env)
@@ -83,7 +88,10 @@ class Desk:
 
     async def list_tools(self, ctx: ServerRequestContext, params: PaginatedRequestParams | None) -> ListToolsResult:
         """Answer `tools/list`; all tools fit on one page. Who asks for it will soon send prompts."""
+        refused = self._recall.is_refused()
         self._recall.warm()
+        if refused:
+            return ListToolsResult(tools=[*self._listed.tools, Tool.model_validate(LISTED)])
         return self._listed
 
     async def call_tool(self, ctx: ServerRequestContext, params: CallToolRequestParams) -> CallToolResult:
@@ -137,7 +145,7 @@ class Use:
     def note(self, name: str) -> None:
         """Count a search; tell once which session the writes of this process belong to."""
         is_search = name == "query_learnings"
-        if is_search or not self._is_known:
+        if (is_search or not self._is_known) and os.path.isfile(self._session.path):
             from ledger.sessions import SEARCH, Sessions, caller
 
             actor = self._session.actor.id or ""

@@ -15,7 +15,7 @@ from talk import Talk, lines, said, talking
 from ledger import sessions
 from ledger.ledger import Ledger
 from ledger.model import Draft
-from ledger.sessions import Sessions
+from ledger.sessions import Caller, Sessions
 from mcp_server import recall_tool
 
 TEXT = "pgcat refuses connections from the docker network with PGX4711"
@@ -84,6 +84,21 @@ def test_the_model_is_not_told_of_the_tool(talk: Talk) -> None:
 
     assert "recall" not in names
     assert len(names) == 10
+
+
+@pytest.mark.parametrize(("sessions_begun", "is_listed"), [(4, False), (5, True)])
+def test_a_client_that_never_calls_it_is_told_of_it(
+    file: Path, folder: Path, sessions_begun: int, is_listed: bool
+) -> None:
+    """Five sessions whose hooks ran and not one prompt: the client seems to refuse what is not listed."""
+    for number in range(sessions_begun):
+        Sessions(str(file)).ran("session-start", Caller(f"s{number}", "demo", "cli", source="startup"), 1, time.time())
+
+    with talking(file, "legacy", cwd=folder) as made_talk:
+        assert ("recall" in [tool["name"] for tool in made_talk.tools()]) is is_listed
+        assert "6543" in shown(asked(made_talk, folder))
+        assert until(lambda: len(Sessions(str(file)).fired(time.time())) == 2)
+        assert "recall" not in [tool["name"] for tool in made_talk.tools()]
 
 
 def test_a_prompt_is_answered_by_the_hooks_json(talk: Talk, folder: Path) -> None:
