@@ -182,7 +182,8 @@ def stats(document: dict[str, Any]) -> Iterator[str]:
 def use(document: dict[str, Any]) -> Iterator[str]:
     """Show what the sessions of people and of robots did, the last 7 and 30 days."""
     rows: list[tuple[str, ...]] = []
-    for days, window in document["windows"].items():
+    for window in document["windows"]:
+        days = window["days"]
         for group in ("people", "robots"):
             told = window[group]
             saves = ", ".join(f"{count} by {channel}" for channel, count in told["saves"].items()) or "none"

@@ -27,14 +27,14 @@ Counts = dict[str, Any]
 
 
 def usage(reader: Reader, now: float) -> dict[str, Any]:
-    """Return {windows: {days: {people, robots, entrypoints}}, sessions}.
+    """Return {windows: [{days, people, robots, entrypoints}], sessions}.
 
     `people` and `robots` are counts over a window, `entrypoints` those of each
     entrypoint, `sessions` those of the last sessions over the longest window.
     """
     kept = Sessions(reader.path)
     actors = kept.actors()
-    windows = {str(days): _window(reader, kept, actors, now, days) for days in WINDOWS}
+    windows = [_window(reader, kept, actors, now, days) for days in WINDOWS]
     return {"windows": windows, "sessions": _sessions(kept, now - WINDOWS[-1] * 86_400)}
 
 
@@ -66,7 +66,7 @@ def _window(reader: Reader, kept: Sessions, actors: dict[str, Caller], now: floa
         {"entrypoint": name or None, "attended": attended, **told}
         for (name, attended), told in sorted(entrypoints.items())
     ]
-    return {"people": people, "robots": robots, "entrypoints": rows}
+    return {"days": days, "people": people, "robots": robots, "entrypoints": rows}
 
 
 def _judged_wrong(reader: Reader, after: int) -> list[str]:

@@ -21,13 +21,13 @@ def test_people_and_robots_are_counted_apart(ledger: Ledger) -> None:
     kept.count(person, now, SEARCH)
     kept.ran("prompt", robot, 1, now, (PROMPT, SILENT))
 
-    windows = usage(ledger.reader, now)["windows"]
+    seven, thirty = usage(ledger.reader, now)["windows"]
 
-    week, month = windows["7"]["people"], windows["30"]["people"]
+    week, month = seven["people"], thirty["people"]
     assert [week[key] for key in ("sessions", "prompts", "shown", "silent", "searches")] == [1, 1, 0, 1, 1]
     assert [month[key] for key in ("sessions", "prompts", "shown", "silent", "searches")] == [1, 2, 1, 1, 1]
-    assert windows["30"]["robots"]["prompts"] == 1
-    assert [one["entrypoint"] for one in windows["7"]["entrypoints"]] == ["cli", "sdk-cli"]
+    assert thirty["robots"]["prompts"] == 1
+    assert [one["entrypoint"] for one in seven["entrypoints"]] == ["cli", "sdk-cli"]
 
 
 def test_saves_are_counted_by_channel_and_belong_to_their_session(path: str) -> None:
@@ -40,7 +40,7 @@ def test_saves_are_counted_by_channel_and_belong_to_their_session(path: str) -> 
     Sessions(path).count(Caller("r", "demo", "sdk-cli"), now, actor="mcp-robot")
 
     with Ledger.open(path) as ledger:
-        week = usage(ledger.reader, now)["windows"]["7"]
+        week = usage(ledger.reader, now)["windows"][0]
 
     assert (week["people"]["saves"], week["robots"]["saves"]) == ({"cli": 1}, {"mcp": 1})
 
@@ -60,7 +60,7 @@ def test_what_was_judged_wrong_is_counted_where_it_was_shown(ledger: Ledger) -> 
     ledger.judge(names[1], "right", learning=learning)
     ledger.undo(ledger.judge(names[2], "wrong", learning=learning).seq)
 
-    week = usage(ledger.reader, now)["windows"]["7"]
+    week = usage(ledger.reader, now)["windows"][0]
 
     assert (week["people"]["wrong"], week["robots"]["wrong"]) == (0, 1)
 
