@@ -12,7 +12,7 @@ import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Future
-from queue import SimpleQueue
+from queue import Empty, SimpleQueue
 from typing import TYPE_CHECKING, Any
 
 from importers.projects import project_of
@@ -31,6 +31,9 @@ EVENT = "prompt"
 
 LIMIT_S = 0.3
 """Longest that a prompt waits for an answer."""
+
+IDLE_S = 0.05
+"""Time in which nobody asks, after which what is left to do is done: beside it an answer would be slower on its way."""
 
 BUSY_MS = 100
 """Longest wait for a ledger that is locked."""
@@ -176,14 +179,19 @@ class RecallTool:
     # -- the thread --------------------------------------------------------------------------------------------------
 
     def _works(self) -> None:
-        """Answer what is asked, one after the other; what nobody waits for any more is passed over."""
+        """Answer what is asked, one after the other; what is left to do waits until nobody asks."""
+        left: list[Callable[[], object]] = []
         while True:
-            future, given = self._work.get()
-            if future.set_running_or_notify_cancel():
+            try:
+                future, given = self._work.get(timeout=IDLE_S if left else None)
+            except Empty:
+                left.pop(0)()
+                continue
+            if future.set_running_or_notify_cancel():  # else nobody waits for it any more
                 said, after = self._answered(given)
                 future.set_result(said)
-                after()
-                del future, given
+                left.append(after)
+            del future, given
 
     def _answered(self, given: Mapping[str, Any] | None) -> tuple[str, Callable[[], object]]:
         """Return the answer to one prompt, and what is left to do once it was given; None makes ready. Never raises."""
