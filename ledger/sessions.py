@@ -2,7 +2,8 @@
 
 Not part of the log: it may be deleted at any time, rows go after 30 days, and
 nobody waits for it longer than `WAIT_S`: whatever is wrong with it, the work
-goes on without it. It holds names, times, counts and start blocks, never a word of a prompt.
+goes on without it. It holds names, times and counts, and start blocks with
+keywords as exposures have them (`ready.py`); never a prompt.
 Each call opens the file anew, so that threads, processes and a file that was
 put in its place need no care.
 Lean path: stdlib only, and without `typing`, which would double the start of a hook.
