@@ -10,6 +10,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from command import Shell
 from hooked import PROMPT, PYTHON, SCRIPT, environment, payload, ran, repository, setting
 
 from importers.projects import project_of
@@ -457,3 +458,33 @@ def test_a_block_is_remembered_as_exposures_are(known: Ledger) -> None:
     assert (ready.ADD_EXPOSURE, ready.EXPOSURES_FILE) == (exposures.ADD, exposures.FILE)
     assert exposures.SCHEMA == ready.EXPOSURES_SCHEMA
     assert sorted(hook.EVENTS) == sorted(hook_main.ANSWERED)
+
+
+# -- the command -----------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def shell(known: Ledger) -> Shell:
+    """Return a folder in which the command works on the ledger."""
+    made = Shell(Path(known.path).parent.parent)
+    made.env.update(PERSON)
+    return made
+
+
+def test_the_command_answers_as_the_script_does(shell: Shell, folder: Path) -> None:
+    """`learnings hook EVENT` prints the client's JSON, or nothing at all."""
+    given = json.dumps(payload(folder, prompt=PROMPT)).encode()
+
+    first, second = (shell.run("hook", "prompt", given=given) for _ in range(2))
+
+    assert "use port 6543 of pgcat" in json.loads(first.out)["hookSpecificOutput"]["additionalContext"]
+    assert second == (0, "", "")
+
+
+@pytest.mark.parametrize("given", [b"", b"{", b"\xff", b"[1]"])
+@pytest.mark.parametrize("event", ["prompt", "session-start", "nonsense"])
+def test_the_command_is_as_silent_as_the_script(shell: Shell, given: bytes, event: str) -> None:
+    """A host that sends anything else gets nothing and status 0."""
+    done = shell.run("hook", event, given=given, LEARNINGS_FILE="/nowhere/ledger.db")
+
+    assert done == (0, "", "")
