@@ -8,6 +8,7 @@ import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
+import anyio
 import pytest
 from hooked import PROMPT, repository, setting
 from talk import Talk, lines, said, talking
@@ -295,36 +296,35 @@ def test_a_recall_loads_nothing_that_writes(file: Path, folder: Path) -> None:
     assert "sqlalchemy" not in maps
 
 
-@pytest.mark.anyio
-async def test_what_hangs_is_answered_in_time_and_left_alone(
+def test_what_hangs_is_answered_in_time_and_left_alone(
     file: Path, folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The event loop answers whatever the thread does; then nobody waits until the rest is over, and then one does."""
     tool = recall_tool.RecallTool(str(file), {"CLAUDE_CODE_ENTRYPOINT": "cli"})
-    given = {"prompt": PROMPT, "session_id": "s1", "cwd": str(folder)}
-    assert "6543" in await tool.answer(given)
     fifo = file.parent / "fifo"
     os.mkfifo(fifo)
-    monkeypatch.setattr(recall_tool, "project_of", lambda cwd: fifo.read_text())  # waits for a writer, as a dead disk
 
-    begun = time.monotonic()
-    assert await tool.answer(given) == "{}"
-    first = time.monotonic() - begun
-    begun = time.monotonic()
-    assert await tool.answer(given) == "{}"
+    async def answered(session: str) -> tuple[str, float]:
+        begun = time.monotonic()
+        return await tool.answer({"prompt": PROMPT, "session_id": session, "cwd": str(folder)}), begun
 
-    assert first >= recall_tool.LIMIT_S > time.monotonic() - begun
-    assert until(lambda: Sessions(str(file)).breakers())
-    fifo.write_text("demo")  # the disk comes back
-    monkeypatch.undo()
-    monkeypatch.setattr(recall_tool.time, "monotonic", lambda: begun + sessions.REST_S + 1)
-    assert "6543" in await tool.answer({**given, "session_id": "s2"})
+    async def hung() -> None:
+        assert "6543" in (await answered("s1"))[0]
+        monkeypatch.setattr(recall_tool, "project_of", lambda cwd: fifo.read_text())  # waits, as for a dead disk
+        first, begun = await answered("s2")
+        waited = time.monotonic() - begun
+        second, begun = await answered("s2")
+        assert (first, second) == ("{}", "{}")
+        assert waited >= recall_tool.LIMIT_S > time.monotonic() - begun
+        assert until(lambda: Sessions(str(file)).breakers())
+        fifo.write_text("demo")  # the disk is there again
+        monkeypatch.setattr(recall_tool, "project_of", lambda cwd: "demo")
+        monkeypatch.setattr(tool, "_rests_until", 0.0)
+        assert "6543" in (await answered("s3"))[0]
 
+    anyio.run(hung)
 
-@pytest.fixture
-def anyio_backend() -> str:
-    """Return the loop that the server runs on."""
-    return "asyncio"
+    assert until(lambda: not Sessions(str(file)).breakers())
 
 
 def test_prompts_that_come_at_once_are_each_answered(talk: Talk, folder: Path) -> None:
