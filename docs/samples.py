@@ -9,9 +9,9 @@ import contextlib
 import functools
 import io
 import json
-import sys
 import os
 import sqlite3
+import sys
 import tempfile
 from collections.abc import Iterator, Mapping
 from pathlib import Path

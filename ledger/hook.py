@@ -43,7 +43,7 @@ ON = frozenset(("on", "true", "1", "yes"))
 class Asked:
     """One event of a client, and what the process around it knows."""
 
-    __slots__ = ("env", "kept", "now", "path", "payload", "peeked", "project_of", "who")
+    __slots__ = ("env", "exposure", "kept", "now", "path", "payload", "peeked", "project_of", "who")
 
     def __init__(
         self, payload: Mapping[str, Any], env: Mapping[str, str], path: str, project_of: Callable[[str], str | None],
@@ -53,6 +53,7 @@ class Asked:
         self.kept = Sessions(path)
         self.who = caller(env, self.text("session_id"), None, self.text("source") or None)
         self.peeked: Peeked | None = None
+        self.exposure: str | None = None
 
     def text(self, name: str) -> str:
         """Return a field of the payload that is a text, '' when it is none."""
@@ -181,6 +182,7 @@ def prompt_answered(asked: Asked, recall: Recall) -> tuple[str, Sequence[str]]:
         asked.text("prompt"), asked.who.session or None, asked.who.project,
         prompt_id=asked.text("prompt_id") or None, transcript=asked.text("transcript_path") or None,
     )  # fmt: skip
+    asked.exposure = found.exposure
     return said("UserPromptSubmit", found.text), (PROMPT, outcome(found))
 
 

@@ -30,6 +30,8 @@ ADD_EXPOSURE = (
 )
 """What `exposures.py` says too, whose imports cost more than a start may take; a test holds them together."""
 
+FORGET_EXPOSURE = "DELETE FROM exposure WHERE id = ?"
+
 LETTERS = "abcdefghijklmnopqrstuvwxyz234567"
 POINTER_BYTES = 4_096
 LEVELS_MAX = 64
@@ -59,6 +61,15 @@ def given(asked: Asked) -> str | None:
 
 def _remembered(path: str, row: list[Any]) -> bool:
     """Remember a block as shown; False when the file is busy, missing or of another form."""
+    return _changed(path, ADD_EXPOSURE, row)
+
+
+def unremember(path: str, exposure: str) -> bool:
+    """Forget that something was shown: its answer came too late, and nobody saw it."""
+    return _changed(path, FORGET_EXPOSURE, [exposure])
+
+
+def _changed(path: str, statement: str, binds: list[Any]) -> bool:
     place = os.path.join(os.path.dirname(os.path.abspath(path)), EXPOSURES_FILE)
     try:
         os.close(os.open(place, os.O_RDWR | getattr(os, "O_NOFOLLOW", 0)))
@@ -67,7 +78,7 @@ def _remembered(path: str, row: list[Any]) -> bool:
             if file.execute("PRAGMA user_version").fetchone() != (EXPOSURES_SCHEMA,):
                 return False
             file.execute("PRAGMA synchronous = OFF").fetchall()
-            file.execute(ADD_EXPOSURE, row)
+            file.execute(statement, binds)
         finally:
             file.close()
     except (sqlite3.Error, OSError, ValueError):

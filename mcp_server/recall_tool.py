@@ -114,10 +114,12 @@ class RecallTool:
         self._path, self._env, self._clock = path, env, clock
         self._sessions = Sessions(path)
         self._work: SimpleQueue[tuple[Future[str], Mapping[str, Any] | None]] = SimpleQueue()
+        self._late: set[Future[str]] = set()
         self._kept: Kept | None = None
         self._rests_until = 0.0
         self._made: object = None
-        self._is_tripped = self._is_warm = self._is_begun = False
+        self._tripped_at: float | None = None
+        self._is_warm = self._is_begun = False
 
     async def answer(self, given: Mapping[str, Any]) -> str:
         """Return the hook's JSON for a prompt, `NOTHING` when there is nothing to show or no answer in time."""
@@ -125,10 +127,11 @@ class RecallTool:
 
         if is_off(self._env) or time.monotonic() < self._rests_until:
             return NOTHING
-        was_warm = self._is_warm
+        was_warm, future = self._is_warm, self._asked(given)
         try:
-            return await asyncio.wait_for(asyncio.wrap_future(self._asked(given)), LIMIT_S)
+            return await asyncio.wait_for(asyncio.wrap_future(future), LIMIT_S)
         except TimeoutError:
+            self._late.add(future)
             if was_warm:  # to load everything for the first time may take longer, and is no fault
                 self._trip()
                 threading.Thread(target=self._hung, daemon=True).start()
@@ -171,7 +174,7 @@ class RecallTool:
     # -- the breaker -------------------------------------------------------------------------------------------------
 
     def _trip(self) -> None:
-        self._is_tripped = True
+        self._tripped_at = self._clock()
         self._rests_until = time.monotonic() + REST_S
 
     def _hung(self) -> None:
@@ -184,21 +187,28 @@ class RecallTool:
 
     def _works(self) -> None:
         """Answer what is asked, one after the other; what is left to do waits until nobody asks."""
-        left: list[Callable[[], object]] = []
+        left: list[tuple[Future[str], Callable[[bool], object]]] = []
         while True:
             try:
                 future, given = self._work.get(timeout=IDLE_S if left else None)
             except Empty:
-                left.pop(0)()
+                future, after = left.pop(0)
+                after(future in self._late)
+                self._late.discard(future)
                 continue
             if future.set_running_or_notify_cancel():  # else nobody waits for it any more
                 said, after = self._answered(given)
                 future.set_result(said)
-                left.append(after)
+                left.append((future, after))
+            else:
+                self._late.discard(future)
             del future, given
 
-    def _answered(self, given: Mapping[str, Any] | None) -> tuple[str, Callable[[], object]]:
-        """Return the answer to one prompt, and what is left to do once it was given; None makes ready. Never raises."""
+    def _answered(self, given: Mapping[str, Any] | None) -> tuple[str, Callable[[bool], object]]:
+        """Return the answer to one prompt, and what is left to do, told whether it came too late; never raises.
+
+        No prompt at all makes ready for the next one.
+        """
         begun = time.perf_counter()
         from ledger.hook import Asked, noted
 
@@ -215,13 +225,20 @@ class RecallTool:
         self._is_warm = True
         ms = 1_000 * (time.perf_counter() - begun)
         if given is None:
-            return NOTHING, lambda: self._ready(asked, is_news=False)
-        return said or NOTHING, lambda: self._count(asked, ms, used)
+            return NOTHING, lambda _: self._ready(asked, is_news=False)
+        return said or NOTHING, lambda is_late: self._unseen(asked) if is_late else self._count(asked, ms, used)
+
+    def _unseen(self, asked: "Asked") -> None:
+        """Forget as shown what came too late for anybody to see."""
+        from ledger import ready
+
+        if asked.exposure is not None:
+            ready.unremember(self._path, asked.exposure)
 
     def _count(self, asked: "Asked", ms: float, used: Sequence[str]) -> None:
         asked.kept.ran(EVENT, asked.who, ms, asked.now, used)
-        if self._is_tripped:
-            self._is_tripped = False
+        if self._tripped_at is not None and asked.now >= self._tripped_at:
+            self._tripped_at = None
             asked.kept.passed(NAME)
             asked.kept.passed(LEDGER)
         if OFF not in used:
