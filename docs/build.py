@@ -206,7 +206,7 @@ ENVIRONMENT = {
     "CODEX_HOME": "`learnings setup codex`: the folder of `config.toml` (default `~/.codex`)",
     "XDG_CONFIG_HOME": "`learnings setup vscode`: the folder that holds `Code/User/mcp.json` (default `~/.config`)",
     "APPDATA": "the same on Windows",
-    "LOCALAPPDATA": "that of `XDG_DATA_HOME` on Windows, which is untested; on macOS it is `~/Library/Application Support`",
+    "LOCALAPPDATA": "that of `XDG_DATA_HOME` on Windows (untested); on macOS it is `~/Library/Application Support`",
 }
 """What the program reads from the environment. PATH is read by `learnings sql`, to find sqlite3."""
 

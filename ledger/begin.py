@@ -28,26 +28,25 @@ def again(reader: Reader, session: str, project: str | None, now: float) -> str 
 
     What is not current any more stays away. Everything may be shown anew from here on.
     """
-    from ledger.exposures import Exposure, Exposures, new_id, time_text
+    from ledger.exposure import Exposure, new_id, time_text
+    from ledger.exposures import Exposures
     from ledger.frame import frame
     from ledger.recall import START_UNITS, days_kept
 
     with Exposures(reader.path, reader.meta()["ledger_id"]) as kept:
-        before = kept.newest(EXPOSURES_MAX, session, spoke=True)
-        ids = list(dict.fromkeys(name for one in before for name in one.shown))[:SHOWN_MAX]
-        hits = _current(reader, ids)
+        before = kept.of_session(session, EXPOSURES_MAX)
+        hits = _current(reader, list(dict.fromkeys(name for one in before for name in one.shown))[:SHOWN_MAX])
         if not hits:
             return None
-        name = new_id()
-        framed = frame(hits, time_text(now)[:10], f"why: learnings why {name}", START_UNITS)
+        name, at, head = new_id(), time_text(now), reader.head()
+        framed = frame(hits, at[:10], f"why: learnings why {name}", START_UNITS)
         held = [{"id": hit.id, "reason": "budget"} for hit in hits if hit.id not in framed.ids]
-        head = reader.head()
         one = Exposure(
-            name, time_text(now), session, None, "hook", project, [], None if framed.ids else "budget", framed.ids,
+            name, at, session, None, "hook", project, [], None if framed.ids else "budget", framed.ids,
             held, {}, {}, head.seq, head.hash.hex(), anew=True,
         )  # fmt: skip
-        kept.add(one, now, days_kept(reader))
-    return framed.text
+        is_kept = kept.add(lambda _: one, session, now, days_kept(reader))
+    return framed.text if is_kept else frame(hits, at[:10], "", START_UNITS).text
 
 
 def _current(reader: Reader, ids: Sequence[str]) -> list[Hit]:

@@ -9,14 +9,14 @@ import os
 from collections.abc import Iterator
 from typing import Any
 
-from ledger import cli_text
+from ledger import cli_text, sql
 from ledger.cli_call import DRY_RUN, Arg, Call, Result, command
 from ledger.cli_read import ALIASES, aliases, project_of, settings
 from ledger.cli_write import written
 from ledger.errors import BadArgument, NotFound
 from ledger.model import plain
 from ledger.reader import Reader
-from ledger.settings import EVERYWHERE, SETTINGS
+from ledger.settings import EVERYWHERE, SETTINGS, projects_off
 
 
 @command(
@@ -96,8 +96,7 @@ def _switched(call: Call, *, is_off: bool) -> Result:
 
 def _off(reader: Reader) -> list[str]:
     """Return what is switched off in the ledger, whatever a machine has besides."""
-    found = [json.loads(one["value"]) for one in settings(reader) if one["name"] == "off" and one["machine"] is None]
-    return sorted(found[0]) if found else []
+    return projects_off(reader.rows(sql.SETTINGS, {}), None)
 
 
 def _off_lines(entries: list[str]) -> list[str]:

@@ -8,6 +8,7 @@ from typing import Any
 from ledger import setup_clients as clients
 from ledger.cli_call import DRY_RUN, Arg, Call, Result, command
 from ledger.errors import BadArgument, FileFault
+from ledger.home import default_file
 from ledger.setup import Target, targets
 from ledger.setup_clients import CLIENTS, Program
 from ledger.setup_files import Change, carry_out, forget_backups, put_in, take_out
@@ -46,8 +47,6 @@ def program(call: Call) -> Program:
     Raises:
         FileFault: the interpreter has no path.
     """
-    from ledger.cli import default_file
-
     script = os.path.join(os.path.dirname(os.path.abspath(clients.__file__)), clients.HOOK_SCRIPT)
     if not sys.executable:
         raise FileFault("the interpreter does not know its own path; nothing was written", "start it by its path")

@@ -54,6 +54,7 @@ TABLES = (
     "CREATE INDEX exposure_rules ON exposure (rules)",
 )
 ADD = f"INSERT INTO exposure ({COLUMNS}) VALUES ({', '.join('?' * 17)})"
+FORGET = "DELETE FROM exposure WHERE id = :id"
 PRUNE = "DELETE FROM exposure WHERE at < :before"
 OLD_RULES = "SELECT id, keywords FROM exposure WHERE rules < :rules ORDER BY id LIMIT :many"
 SCRUBBED = "UPDATE exposure SET keywords = :keywords, rules = :rules WHERE id = :id"
@@ -134,6 +135,13 @@ class Exposures:
             raise
         self._forget_aside(now - 86_400 * days)
 
+    def forget(self, exposure: str) -> bool:
+        """Forget that something was shown, for nobody saw it; False when the file is busy or cannot be used."""
+        try:
+            return self._open(ADD_WAIT_MS).execute(FORGET, {"id": exposure}).rowcount > 0
+        except (sqlite3.Error, OSError, FileFault, Garbled):
+            return False
+
     def shown(self, session: str) -> frozenset[str]:
         """Return the ids that a session was shown since it began anew; none when the file cannot be read now."""
         try:
@@ -147,9 +155,16 @@ class Exposures:
 
     def recent(self, project: str, many: int) -> list[Exposure]:
         """Return the last exposures of a project that showed something; none when the file cannot be read now."""
+        return self._last(OF_PROJECT, {"project": name_of(project), "many": many})
+
+    def of_session(self, session: str, many: int) -> list[Exposure]:
+        """Return the last exposures of a session that showed something; none when the file cannot be read now."""
+        return self._last(NEWEST, {"session": name_of(session), "spoke": 1, "many": many})
+
+    def _last(self, statement: str, binds: dict[str, Any]) -> list[Exposure]:
         try:
-            binds = {"ledger": self._ledger_id, "project": name_of(project), "many": many}
-            return [exposure_of(row) for row in self._open(READ_WAIT_MS).execute(OF_PROJECT, binds).fetchall()]
+            rows = self._open(READ_WAIT_MS).execute(statement, {"ledger": self._ledger_id, **binds}).fetchall()
+            return [exposure_of(row) for row in rows]
         except (sqlite3.Error, OSError, FileFault, Garbled):
             return []
 

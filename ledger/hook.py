@@ -17,8 +17,11 @@ import sqlite3
 import time
 
 from ledger import ready, sql
-from ledger.ready import branch_of, head_text
+from ledger.home import machine_of
+from ledger.ready import branch_of
 from ledger.sessions import MACHINE, OFF, PROMPT, SHOWN, SILENT, Sessions, caller
+from ledger.settings import is_off as is_project_off
+from ledger.settings import serves_robots
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -37,13 +40,11 @@ LEDGER = "ledger"
 TEXT_FIELDS = ("prompt", "task", "description")
 """Where a client may say what a subagent is to do."""
 
-ON = frozenset(("on", "true", "1", "yes"))
-
 
 class Asked:
     """One event of a client, and what the process around it knows."""
 
-    __slots__ = ("env", "exposure", "kept", "now", "path", "payload", "peeked", "project_of", "who")
+    __slots__ = ("env", "found", "kept", "now", "path", "payload", "peeked", "project_of", "who")
 
     def __init__(
         self, payload: Mapping[str, Any], env: Mapping[str, str], path: str, project_of: Callable[[str], str | None],
@@ -53,7 +54,7 @@ class Asked:
         self.kept = Sessions(path)
         self.who = caller(env, self.text("session_id"), None, self.text("source") or None)
         self.peeked: Peeked | None = None
-        self.exposure: str | None = None
+        self.found: Recalled | None = None
 
     def text(self, name: str) -> str:
         """Return a field of the payload that is a text, '' when it is none."""
@@ -82,23 +83,17 @@ class Peeked:
         self.settings = settings
         self.seq, self.hash, self.last_s = last
 
-    def setting(self, name: str, path: str) -> str:
-        """Return the value of a setting in force here, '' when there is none."""
-        found = {(machine or ""): value for one, _, machine, value in self.settings if one == name}
-        own = _machine(path) if found.keys() - {""} else ""
-        return found.get(own) or found.get("", "")
-
     def allows_robots(self, path: str) -> bool:
         """Tell whether sessions that nobody sits at are shown learnings as well."""
-        return self.setting("robots", path).strip('"').lower() in ON
+        return serves_robots(self.settings, self._machine(path))
 
     def is_off(self, project: str | None, path: str) -> bool:
         """Tell whether recall is switched off, everywhere or for this project."""
-        try:
-            places = json.loads(self.setting("off", path) or "[]")
-        except ValueError:
-            return False
-        return isinstance(places, list) and ("*" in places or (project is not None and project in places))
+        return is_project_off(self.settings, self._machine(path), project)
+
+    def _machine(self, path: str) -> str | None:
+        """Return this machine's id, read only when something is set for one machine."""
+        return machine_of(path) if any(machine for _, _, machine, _ in self.settings) else None
 
 
 def peek(path: str) -> Peeked | None:
@@ -178,11 +173,10 @@ def prompt_submitted(asked: Asked) -> tuple[str, Sequence[str]]:
 
 def prompt_answered(asked: Asked, recall: Recall) -> tuple[str, Sequence[str]]:
     """Answer a prompt with a recall that somebody keeps, and say what is to be counted."""
-    found = recall.recall(
+    found = asked.found = recall.recall(
         asked.text("prompt"), asked.who.session or None, asked.who.project,
         prompt_id=asked.text("prompt_id") or None, transcript=asked.text("transcript_path") or None,
     )  # fmt: skip
-    asked.exposure = found.exposure
     return said("UserPromptSubmit", found.text), (PROMPT, outcome(found))
 
 
@@ -294,9 +288,3 @@ def said(event: str, text: str, remark: str = "") -> str:
     if remark:
         document["systemMessage"] = remark
     return json.dumps(document) if document else ""
-
-
-def _machine(path: str) -> str:
-    """Return this machine's id, '' when it has none yet."""
-    found = head_text(path + ".machine", 100).strip()
-    return found if len(found) == 32 and found.isalnum() else ""

@@ -16,8 +16,11 @@ import os
 import sqlite3
 import time
 
+from ledger.home import head_text
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from typing import Any
 
     from ledger.hook import Asked
@@ -30,11 +33,11 @@ ADD_EXPOSURE = (
 )
 """What `exposures.py` says too, whose imports cost more than a start may take; a test holds them together."""
 
-FORGET_EXPOSURE = "DELETE FROM exposure WHERE id = ?"
-
 LETTERS = "abcdefghijklmnopqrstuvwxyz234567"
-POINTER_BYTES = 4_096
 LEVELS_MAX = 64
+
+UUID_LETTERS, UUID_CHARS, SHORT_CHARS = "0123456789abcdef-", 36, 12
+"""What the client names sessions with, and a length below which a name is no secret to any rule."""
 
 
 def given(asked: Asked) -> str | None:
@@ -44,7 +47,7 @@ def given(asked: Asked) -> str | None:
     caller that is shown nothing is told apart by the settings, which may be of the project.
     """
     row = asked.kept.ready(asked.text("cwd"))
-    if row is None or asked.peeked is None or not asked.who.session:
+    if row is None or asked.peeked is None or not _is_plain(asked.who.session):
         return None
     stamp, head, day, project, text, exposure = row
     if head != head_of(asked.peeked) or day != _at(asked.now)[:10] or stamp != stamp_of(asked.text("cwd")):
@@ -55,21 +58,17 @@ def given(asked: Asked) -> str | None:
     told = json.loads(exposure)
     name = "exp_" + "".join(LETTERS[byte & 31] for byte in os.urandom(25))
     text = text.replace(told[0], name)
-    told[0], told[1], told[3] = name, _at(asked.now), asked.who.session[:300]
+    told[0], told[1], told[3] = name, _at(asked.now), asked.who.session
     return text if _remembered(asked.path, told) else None
+
+
+def _is_plain(session: str) -> bool:
+    """Tell whether a session has a name in which no secret can be: what finds them costs more than a start may take."""
+    return 0 < len(session) <= SHORT_CHARS or (0 < len(session) <= UUID_CHARS and not session.strip(UUID_LETTERS))
 
 
 def _remembered(path: str, row: list[Any]) -> bool:
     """Remember a block as shown; False when the file is busy, missing or of another form."""
-    return _changed(path, ADD_EXPOSURE, row)
-
-
-def unremember(path: str, exposure: str) -> bool:
-    """Forget that something was shown: its answer came too late, and nobody saw it."""
-    return _changed(path, FORGET_EXPOSURE, [exposure])
-
-
-def _changed(path: str, statement: str, binds: list[Any]) -> bool:
     place = os.path.join(os.path.dirname(os.path.abspath(path)), EXPOSURES_FILE)
     try:
         os.close(os.open(place, os.O_RDWR | getattr(os, "O_NOFOLLOW", 0)))
@@ -78,7 +77,7 @@ def _changed(path: str, statement: str, binds: list[Any]) -> bool:
             if file.execute("PRAGMA user_version").fetchone() != (EXPOSURES_SCHEMA,):
                 return False
             file.execute("PRAGMA synchronous = OFF").fetchall()
-            file.execute(statement, binds)
+            file.execute(ADD_EXPOSURE, row)
         finally:
             file.close()
     except (sqlite3.Error, OSError, ValueError):
@@ -92,16 +91,20 @@ def make(asked: Asked, reader: Reader) -> bool:
     Raises:
         LedgerError: the ledger cannot be read.
     """
-    from ledger.exposures import Exposure, Exposures
+    from ledger.exposure import Exposure, row_of
+    from ledger.exposures import Exposures
     from ledger.recall import Recall
+    from ledger.settings import EXPOSURE_DAYS
 
     class Caught(Exposures):
         """Exposures that remember nothing: what was to be remembered is kept with the block."""
 
         row: tuple[Any, ...] = ()
 
-        def add(self, one: Exposure, now: float, days: int = 0) -> bool:
-            self.row = self._row(one)
+        def add(
+            self, make: Callable[[frozenset[str]], Exposure], session: str | None, now: float, days: int = EXPOSURE_DAYS
+        ) -> bool:
+            self.row = row_of(make(frozenset()), self._ledger_id)
             return True
 
     class Making(Recall):
@@ -176,18 +179,3 @@ def stamp_of(folder: str) -> str:
     except (OSError, ValueError):
         told = ""
     return f"{place}\n{told}\n{head_text(os.path.join(place, 'HEAD'))}"
-
-
-def head_text(path: str, size: int = POINTER_BYTES) -> str:
-    """Return the beginning of a small file as text, '' when it cannot be read; no link is followed."""
-    flags = os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)
-    try:
-        fd = os.open(path, flags)
-    except (OSError, ValueError):
-        return ""
-    try:
-        return os.read(fd, size).decode("utf-8", "replace")
-    except OSError:
-        return ""
-    finally:
-        os.close(fd)

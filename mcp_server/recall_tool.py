@@ -230,10 +230,8 @@ class RecallTool:
 
     def _unseen(self, asked: "Asked") -> None:
         """Forget as shown what came too late for anybody to see."""
-        from ledger import ready
-
-        if asked.exposure is not None:
-            ready.unremember(self._path, asked.exposure)
+        if self._kept is not None and asked.found is not None:
+            self._kept.recall.unseen(asked.who.session, asked.found)
 
     def _count(self, asked: "Asked", ms: float, used: Sequence[str]) -> None:
         asked.kept.ran(EVENT, asked.who, ms, asked.now, used)

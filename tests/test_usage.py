@@ -53,9 +53,8 @@ def test_what_was_judged_wrong_is_counted_where_it_was_shown(ledger: Ledger) -> 
     names = [f"exp_{letter * 25}" for letter in "abc"]
     with Exposures(ledger.path, ledger.store.ledger_id) as kept:
         for name in names:
-            kept.add(
-                Exposure(name, time_text(now), "r", None, "hook", "demo", [], None, [learning], [], {}, {}, 1, ""), now
-            )
+            one = Exposure(name, time_text(now), "r", None, "hook", "demo", [], None, [learning], [], {}, {}, 1, "")
+            kept.add(lambda _, one=one: one, "r", now)  # type: ignore[misc]
     ledger.judge(names[0], "wrong", learning=learning)
     ledger.judge(names[1], "right", learning=learning)
     ledger.undo(ledger.judge(names[2], "wrong", learning=learning).seq)
