@@ -14,7 +14,7 @@ from command import Shell
 from hooked import PROMPT, PYTHON, SCRIPT, environment, payload, ran, repository, setting
 
 from importers.projects import project_of
-from ledger import begin, exposures, hook, hook_main, ready
+from ledger import begin, exposures, hook, hook_main, ready, redact
 from ledger.exposures import Exposures
 from ledger.ledger import Ledger
 from ledger.model import Draft
@@ -88,16 +88,19 @@ def test_robots_are_shown_nothing_and_counted(known: Ledger, folder: Path) -> No
     assert counted(known) == {"prompt": 2, OFF: 2}
 
 
-@pytest.mark.parametrize("value", ["on", '"on"', "true"])
-def test_robots_are_answered_where_the_setting_says_so(known: Ledger, folder: Path, value: str) -> None:
-    """`robots` on makes no difference between a robot and a person."""
+@pytest.mark.parametrize(("value", "is_silent"), [("on", False), ("off", True), ("true", True), ("{", True)])
+def test_robots_are_answered_where_the_setting_says_so(
+    known: Ledger, folder: Path, value: str, is_silent: bool
+) -> None:
+    """`robots` on makes no difference between a robot and a person; what is no value of it is off."""
     setting(known.path, "robots", value)
 
-    assert "6543" in answered(known, "prompt", folder, ROBOT, prompt=PROMPT)
+    assert (answered(known, "prompt", folder, ROBOT, prompt=PROMPT) == "") is is_silent
 
 
 @pytest.mark.parametrize(
-    ("value", "is_silent"), [('["*"]', True), ('["demo"]', True), ('["other"]', False), ("[]", False), ("{", False)]
+    ("value", "is_silent"),
+    [('["*"]', True), ('["demo"]', True), ('["other"]', False), ("[]", False), ("{", False), ('{"demo": 1}', False)],
 )
 def test_the_setting_off_silences_everything_or_a_project(
     known: Ledger, folder: Path, value: str, is_silent: bool
@@ -106,6 +109,35 @@ def test_the_setting_off_silences_everything_or_a_project(
     setting(known.path, "off", value)
 
     assert (answered(known, "prompt", folder, prompt=PROMPT) == "") is is_silent
+
+
+def test_a_project_is_silent_under_its_other_name(known: Ledger, folder: Path) -> None:
+    """Aliases are followed, and what one machine sets adds to what the ledger says."""
+    known.set("project_aliases", '{"demo-old": "demo"}')
+    known.set("off", '["other"]')
+    assert "6543" in answered(known, "prompt", folder, prompt=PROMPT)
+
+    known.set("off", '["demo-old"]', machine=True)
+
+    assert answered(known, "prompt", folder, prompt=PROMPT, session_id="s2") == ""
+    assert answered(known, "session-start", folder, session_id="s3") == ""
+
+
+@pytest.mark.parametrize("event", sorted(hook.EVENTS))
+def test_a_broken_rule_of_secrets_is_silence_and_a_line_for_doctor(
+    known: Ledger, folder: Path, monkeypatch: pytest.MonkeyPatch, event: str
+) -> None:
+    """What cannot be looked at is not shown; nothing is said, and the fault has its name."""
+
+    def broken(text: str) -> redact.Scrubbed:
+        raise RuntimeError(text)
+
+    monkeypatch.setattr(redact, "scrub", broken)
+
+    assert answered(known, event, folder, prompt=PROMPT, agent_id="a", agent_type="Explore") == ""
+
+    (fired,) = Sessions(known.path).fired(time.time())
+    assert fired["fault"] == "GuardFailed"
 
 
 def test_a_session_that_is_switched_off_leaves_no_trace(known: Ledger, folder: Path) -> None:
@@ -124,6 +156,19 @@ def test_the_start_brings_what_is_pinned_and_remembers_it_as_shown(known: Ledger
 
     assert "6543" in text
     assert answered(known, "prompt", folder, prompt=PROMPT) == ""
+
+
+def test_a_first_session_is_shown_that_its_project_is_known(known: Ledger, folder: Path, tmp_path: Path) -> None:
+    """Where nothing is pinned, some of what the project knows; a project that nobody knows is told nothing."""
+    assert "lift lid" in answered(known, "session-start", folder)
+    (tmp_path / "other").mkdir()
+    other = (tmp_path / "other").rename(tmp_path / "unheard-of")
+    (other / ".git").mkdir()
+
+    assert answered(known, "session-start", other, session_id="s2") == ""
+
+    with Exposures(known.path, known.store.ledger_id) as kept:
+        assert [one.silence for one in kept.newest(2)] == ["nothing-known", None]
 
 
 def test_the_branch_says_what_is_worked_on(known: Ledger, tmp_path: Path) -> None:
@@ -161,6 +206,19 @@ def test_what_was_shown_again_is_explained_and_not_repeated(known: Ledger, folde
     with Exposures(known.path, known.store.ledger_id) as kept:
         assert kept.newest(1)[0].anew
     assert answered(known, "prompt", folder, prompt=PROMPT) == ""
+
+
+def test_what_is_shown_again_names_no_exposure_that_could_not_be_remembered(known: Ledger, folder: Path) -> None:
+    """Another process holds the file: the block comes all the same, soon, and leads to no `why`."""
+    assert "learnings why" in answered(known, "prompt", folder, prompt=PROMPT)
+    other = sqlite3.connect(exposures.path_beside(known.path), isolation_level=None)
+    other.execute("BEGIN IMMEDIATE")
+
+    text = answered(known, "session-start", folder, source="compact")
+
+    other.close()
+    assert "6543" in text
+    assert "learnings why" not in text
 
 
 def test_a_subagent_is_shown_what_its_task_asks_for(known: Ledger, folder: Path) -> None:
@@ -431,6 +489,18 @@ def test_a_block_holds_for_one_state_of_ledger_folder_and_day(
 
     assert len(opened) == 1
     assert ("6543" in text) is (change in ("branch", "day"))
+
+
+def test_a_session_with_a_secret_for_a_name_is_remembered_without_it(known: Ledger, folder: Path, pinned: str) -> None:
+    """A kept block costs no redactor, so a name that might hold a secret goes the long way."""
+    secret = "gh" + "p_" + "A1b2C3d4E5" * 4
+    started(known, folder, "s1")
+
+    assert "6543" in started(known, folder, secret)
+
+    assert secret.encode() not in Path(exposures.path_beside(known.path)).read_bytes()
+    with Exposures(known.path, known.store.ledger_id) as kept:
+        assert kept.shown(secret) == {pinned}
 
 
 def test_a_kept_block_is_for_those_who_are_served(known: Ledger, folder: Path, pinned: str) -> None:

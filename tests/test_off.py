@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 from command import Inside, Shell, refused
 
-from ledger.settings import is_off, projects_off, serves_robots
+from ledger.settings import EXPOSURE_DAYS, exposure_days, is_off, projects_off, serves_robots
 
 
 @pytest.fixture
@@ -74,6 +74,27 @@ def test_off_is_where_ledger_or_machine_says_so() -> None:
     assert [is_off(rows, machine, "demo") for machine in (None, "m1", "m2")] == [True, True, True]
     assert [is_off(rows, machine, None) for machine in (None, "m1", "m2")] == [False, True, False]
     assert not is_off([], None, "demo")
+
+
+@pytest.mark.parametrize("project", ["demo", "demo-old", "demo-older"])
+def test_a_project_is_off_under_each_of_its_names(project: str) -> None:
+    """Aliases lead on, in both directions; another project stays on."""
+    aliases = ("project_aliases", "ledger", "", '{"demo-old": "demo", "demo-older": "demo-old"}')
+    rows = [("off", "ledger", "", '["demo-old"]'), aliases]
+
+    assert is_off(rows, None, project)
+    assert not is_off(rows, None, "other")
+
+
+@pytest.mark.parametrize("value", ["{", "", "null", '"*"', '{"*": 1}', '[1, null, ["*"]]', "[" * 90_000])
+def test_a_value_that_cannot_be_read_switches_nothing_off(value: str) -> None:
+    """A prompt never breaks on what stands in a file; what another place says still counts."""
+    rows = [(name, "ledger", "", value) for name in ("off", "project_aliases", "robots", "exposure_days")]
+
+    assert not is_off(rows, None, "demo")
+    assert not serves_robots(rows, None)
+    assert exposure_days(rows, None) == EXPOSURE_DAYS
+    assert is_off([*rows, ("off", "machine", "m1", '["demo"]')], "m1", "demo")
 
 
 def test_robots_are_served_where_a_setting_says_so() -> None:

@@ -13,7 +13,7 @@ import pytest
 from hooked import PROMPT, repository, setting
 from talk import Talk, lines, said, talking
 
-from ledger import sessions
+from ledger import redact, sessions
 from ledger.ledger import Ledger
 from ledger.model import Draft
 from ledger.sessions import Caller, Sessions
@@ -155,6 +155,39 @@ def test_robots_are_answered_by_nothing_unless_the_setting_says_so(
         assert asked(robot, folder) == "{}"
         setting(str(file), "robots", "on")
         assert "6543" in shown(asked(robot, folder))
+
+
+@pytest.mark.parametrize("value", ['["*"]', '["demo-old"]'])
+def test_what_is_switched_off_is_answered_by_nothing(talk: Talk, folder: Path, file: Path, value: str) -> None:
+    """The setting `off` counts at once, under each name of a project."""
+    setting(str(file), "project_aliases", '{"demo-old": "demo"}')
+    assert "6543" in shown(asked(talk, folder))
+
+    setting(str(file), "off", value)
+
+    assert asked(talk, folder, session="s2") == "{}"
+
+
+def test_a_broken_rule_of_secrets_is_answered_by_nothing(
+    file: Path, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What cannot be looked at is not shown; once the rules can be read again, it is."""
+
+    def broken(text: str) -> redact.Scrubbed:
+        raise RuntimeError(text)
+
+    tool = recall_tool.RecallTool(str(file), {"CLAUDE_CODE_ENTRYPOINT": "cli"})
+    given = {"prompt": PROMPT, "session_id": "s1", "cwd": str(folder)}
+
+    async def prompted() -> None:
+        with monkeypatch.context() as patched:
+            patched.setattr(redact, "scrub", broken)
+            assert await tool.answer(given) == "{}"
+        (fired,) = Sessions(str(file)).fired(time.time())
+        assert fired["fault"] == "GuardFailed"
+        assert "6543" in await tool.answer(given)
+
+    anyio.run(prompted)
 
 
 def test_a_session_that_is_switched_off_leaves_no_trace(

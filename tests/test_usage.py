@@ -1,6 +1,7 @@
 """What the ledger is used for: prompts, searches, saves and judgements; people and robots apart."""
 
 import time
+from functools import partial
 
 from ledger.exposures import Exposure, Exposures, time_text
 from ledger.ledger import Ledger
@@ -45,6 +46,11 @@ def test_saves_are_counted_by_channel_and_belong_to_their_session(path: str) -> 
     assert (week["people"]["saves"], week["robots"]["saves"]) == ({"cli": 1}, {"mcp": 1})
 
 
+def showed(name: str, learning: str, now: float, _: frozenset[str]) -> Exposure:
+    """Return an exposure that showed one learning."""
+    return Exposure(name, time_text(now), "r", None, "hook", "demo", [], None, [learning], [], {}, {}, 1, "")
+
+
 def test_what_was_judged_wrong_is_counted_where_it_was_shown(ledger: Ledger) -> None:
     """The exposure tells the session, the session who sat there; right ones and undone verdicts do not count."""
     now = time.time()
@@ -53,8 +59,7 @@ def test_what_was_judged_wrong_is_counted_where_it_was_shown(ledger: Ledger) -> 
     names = [f"exp_{letter * 25}" for letter in "abc"]
     with Exposures(ledger.path, ledger.store.ledger_id) as kept:
         for name in names:
-            one = Exposure(name, time_text(now), "r", None, "hook", "demo", [], None, [learning], [], {}, {}, 1, "")
-            kept.add(lambda _, one=one: one, "r", now)  # type: ignore[misc]
+            kept.add(partial(showed, name, learning, now), "r", now)
     ledger.judge(names[0], "wrong", learning=learning)
     ledger.judge(names[1], "right", learning=learning)
     ledger.undo(ledger.judge(names[2], "wrong", learning=learning).seq)
