@@ -177,6 +177,39 @@ async def over_mcp(shell: Shell, mode: ConnectMode) -> None:
         await call("undo", "seq undone streams", seq=made["seq"])
 
 
+def as_a_client_would(shell: Shell) -> None:
+    """Set a client up, start what stands in its settings as it does, with hardly a PATH, and take it back."""
+    home = Path(shell.env["HOME"])
+    folder = home / "demo"
+    (folder / ".git").mkdir(parents=True)
+    (folder / ".git" / "HEAD").write_text("ref: refs/heads/main\n", "utf-8")
+    texts = ("--problem", "a client starts", "--solution", NEW, "--category", "env", "--project", "demo")
+    shell.run("pin", shell.run("record", *texts)["id"])
+    files = need(shell.run("setup", "claude-code"), "client files undo")["files"]
+    assert [need(file, "path state backup diff")["state"] for file in files] == ["made", "made"]
+
+    hooks = json.loads((home / ".claude" / "settings.json").read_text("utf-8"))["hooks"]
+    event = {"hook_event_name": "SessionStart", "source": "startup", "session_id": "s", "cwd": str(folder)}
+    done = subprocess.run(
+        ["/bin/sh", "-c", hooks["SessionStart"][0]["hooks"][0]["command"]],
+        input=json.dumps(event),
+        cwd=folder,
+        env={"HOME": str(home), "CLAUDE_CODE_ENTRYPOINT": "cli", "CLAUDE_CODE_SESSION_ATTENDED": "1"},
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=True,
+    )
+    assert NEW in json.loads(done.stdout)["hookSpecificOutput"]["additionalContext"], done
+    server = json.loads((home / ".claude.json").read_text("utf-8"))["mcpServers"]["learnings"]
+    start = [server["command"], *server["args"]]
+    subprocess.run(start, cwd=folder, env={"HOME": str(home)}, stdin=subprocess.DEVNULL, timeout=60, check=True)
+
+    shell.run("setup", "claude-code", "--uninstall")
+    assert not (home / ".claude.json").exists()
+    assert not (home / ".claude" / "settings.json").exists()
+
+
 def is_written_by(file: Path, engine: str) -> None:
     """Hold the file's journal mode, bytes 18 and 19 of its header, against the engine's version."""
     version = importlib.import_module(engine).sqlite_version
@@ -199,6 +232,7 @@ def main() -> None:
         by_meaning(shell)
         asyncio.run(over_mcp(shell, "auto"))
         asyncio.run(over_mcp(shell, "legacy"))
+        as_a_client_would(shell)
         is_whole(shell)
         is_written_by(file, engine)
 

@@ -197,8 +197,16 @@ def sentence(one: object) -> str:
 ENVIRONMENT = {
     "LEARNINGS_FILE": "the ledger, unless `--file` names another",
     "LEARNINGS_OFF": "not empty and not `0`: no prompt of this session is shown anything",
+    "CLAUDE_CODE_ENTRYPOINT": "set by the client: `sdk-cli` is a robot, which is shown nothing",
+    "CLAUDE_CODE_SESSION_ATTENDED": "set by the client: `0` is a session that nobody sits at, a robot too",
+    "CLAUDE_CODE_SESSION_ID": "set by the client: the session that a server's searches and saves are counted for",
+    "CLAUDECODE": "set by the client: a server makes ready for its prompts at once",
     "XDG_DATA_HOME": "on Linux, the folder that holds `learnings/ledger.db` (default `~/.local/share`)",
-    "LOCALAPPDATA": "the same on Windows, which is untested; on macOS it is `~/Library/Application Support`",
+    "CLAUDE_CONFIG_DIR": "`learnings setup claude-code`: the folder of both its files (default `~/.claude`, and `~`)",
+    "CODEX_HOME": "`learnings setup codex`: the folder of `config.toml` (default `~/.codex`)",
+    "XDG_CONFIG_HOME": "`learnings setup vscode`: the folder that holds `Code/User/mcp.json` (default `~/.config`)",
+    "APPDATA": "the same on Windows",
+    "LOCALAPPDATA": "that of `XDG_DATA_HOME` on Windows (untested); on macOS it is `~/Library/Application Support`",
 }
 """What the program reads from the environment. PATH is read by `learnings sql`, to find sqlite3."""
 

@@ -94,7 +94,8 @@ def columns(view: str) -> list[str]:
 
 def environment() -> Iterator[str]:
     """Yield variables that the program reads and the reference does not name."""
-    read = {name for path in (ROOT / "ledger").glob("*.py") for name in ENVIRONMENT.findall(path.read_text("utf-8"))}
+    files = [path for package in ("ledger", "mcp_server") for path in (ROOT / package).glob("*.py")]
+    read = {name for path in files for name in ENVIRONMENT.findall(path.read_text("utf-8"))}
     yield from differences("docs/build.py, ENVIRONMENT", "variable", read - {"PATH"}, set(build.ENVIRONMENT))
 
 

@@ -11,6 +11,7 @@ import io
 import json
 import os
 import sqlite3
+import sys
 import tempfile
 from collections.abc import Iterator, Mapping
 from pathlib import Path
@@ -20,7 +21,9 @@ from typing import Any
 from ledger import cli
 from ledger.errors import Damaged
 
-OPEN = frozenset(("aliases", "by_kind", "categories", "counts", "fields", "known", "learnings", "projects", "trust"))
+OPEN = frozenset(
+    ("aliases", "by_kind", "categories", "counts", "fields", "known", "learnings", "projects", "saves", "trust")
+)
 """Keys that may hold an object whose names vary: projects, categories, words."""
 
 NOTES = """# Notes
@@ -58,6 +61,15 @@ class Session:
         """Record or propose a learning; return its id."""
         texts = ("--problem", problem, "--solution", solution, "--category", "env", "--project", "demo")
         return str(self.run(name, *texts, *more)["id"])
+
+
+def hooked(session: Session, payload: dict[str, str]) -> None:
+    """Run the hook of a prompt with the client's JSON on standard input."""
+    before, sys.stdin = sys.stdin, io.TextIOWrapper(io.BytesIO(json.dumps(payload).encode()))
+    try:
+        session.run("hook", "prompt")
+    finally:
+        sys.stdin = before
 
 
 def answers() -> dict[str, str]:
@@ -140,9 +152,14 @@ def play(session: Session) -> None:
     session.run("eval", session.folder / "set", "--filler", "10")
     session.run("config", "set", "scan_paths", json.dumps([str(memory)]), "--machine")
     session.run("config", "list")
+    session.run("off", "--project", "demo")
+    session.run("on", "--project", "demo")
+    session.run("setup", "cursor")
+    session.run("setup", "cursor", "--uninstall")
     session.run("project", "show", session.folder)
     session.run("project", "list")
     session.run("project", "alias", "demo", "old-demo")
+    hooked(session, {"session_id": "s", "cwd": str(session.folder), "prompt": prompt[0]})
     session.run("list")
     session.run("list", "--state", "superseded")
     session.run("stats")

@@ -1,10 +1,12 @@
 """The append-only ledger of learnings.
 
 Public names load on first use, because a recall hook pays for every import
-on every prompt.
+on every prompt; `typing` alone would double the start of a hook.
 """
 
-from typing import Any
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
 
 _HOMES = {
     "Ledger": "ledger.ledger",
@@ -16,7 +18,7 @@ _HOMES = {
 __all__ = ["Draft", "Ledger", "LedgerError", "Reader"]
 
 
-def __getattr__(name: str) -> Any:
+def __getattr__(name: str) -> "Any":
     """Load a public name from the module that holds it."""
     if name not in _HOMES:
         raise AttributeError(f"module 'ledger' has no attribute {name!r}")

@@ -17,6 +17,7 @@ from typing import Any, NamedTuple
 from ledger.cli_call import Arg, Call, Command, Result, arranged, command, parser_of
 from ledger.errors import BadArgument, FileFault, LedgerError
 from ledger.frame import clean
+from ledger.home import default_file
 
 TABLE = (
     ("init", "ledger.cli_file:init", "make a ledger"),
@@ -47,10 +48,14 @@ TABLE = (
     ("stats", "ledger.cli_read:stats", "count what the ledger holds"),
     ("project", "ledger.cli_settings:project", "show which project a folder belongs to; give projects other names"),
     ("config", "ledger.cli_settings:config", "show and change settings"),
+    ("setup", "ledger.cli_setup:setup", "tell an agent's client of this program: server, hooks, permission"),
+    ("off", "ledger.cli_settings:off", "show nothing to prompts any more, everywhere or in one project"),
+    ("on", "ledger.cli_settings:on", "take that back"),
     ("eval", "ledger.cli_eval:evaluate", "measure retrieval on labelled cases, or make cases of judged exposures"),
     ("verify", "ledger.cli_file:verify", "check the log, its anchor and everything derived from it"),
     ("rebuild", "ledger.cli_file:rebuild", "derive everything anew from the log"),
     ("upgrade", "ledger.cli_file:upgrade", "bring the file to this program's schema, after a verified backup"),
+    ("hook", "ledger.cli_hook:hook", "answer an event of an agent's client, as its hooks call it"),
     ("serve", "ledger.cli_file:serve", "serve the ledger to an agent: MCP over standard input and output"),
     ("help", "ledger.cli:help_command", "list the commands, or explain one"),
 )
@@ -161,25 +166,6 @@ def _common(words: Sequence[str]) -> Common:
     if found.get("file") == "":
         raise BadArgument("--file has no path; nothing was done", "name the ledger's file after it")
     return Common([*rest, *words[at:]], **found)
-
-
-def default_file(env: Mapping[str, str], platform: str) -> str:
-    """Return where the ledger is unless `--file` says otherwise.
-
-    `LEARNINGS_FILE`, else `ledger.db` in the folder `learnings` of the place where
-    the platform keeps data.
-    """
-    if env.get("LEARNINGS_FILE"):
-        return env["LEARNINGS_FILE"]
-    home = os.path.expanduser("~")
-    if platform == "win32":
-        base = env.get("LOCALAPPDATA") or os.path.join(home, "AppData", "Local")
-    elif platform == "darwin":
-        base = os.path.join(home, "Library", "Application Support")
-    else:
-        base = env.get("XDG_DATA_HOME", "")
-        base = base if os.path.isabs(base) else os.path.join(home, ".local", "share")
-    return os.path.join(base, "learnings", "ledger.db")
 
 
 # -- help ------------------------------------------------------------------------------------------------------------

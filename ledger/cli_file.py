@@ -135,4 +135,4 @@ def serve(call: Call) -> Result:
     """Serve until the client closes standard input."""
     from mcp_server.__main__ import serve as serve_file
 
-    return Result(exit_code=serve_file(call.file, call.given.project))
+    return Result(exit_code=serve_file(call.file, call.given.project, call.env))

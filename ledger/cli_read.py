@@ -6,6 +6,7 @@ calls `learnings query` waits for an interpreter, one file and no more.
 
 import json
 import os
+import time
 from typing import Any
 
 from ledger import cli_text, sql
@@ -99,10 +100,13 @@ def list_learnings(call: Call) -> Result:
 
 @command()
 def stats(call: Call) -> Result:
-    """Count events, and learnings by state, project, category and trust."""
+    """Count events, and learnings by state, project, category and trust; and what the last 7 and 30 days brought."""
+    from ledger.usage import usage
+
     with call.reading() as reader:
         document = {"file": call.file, **plain(reader.status())}
-    return Result(document, lambda: cli_text.stats(document))
+        use = usage(reader, time.time())
+    return Result({**document, "use": use}, lambda: [*cli_text.stats(document), *cli_text.use(use)])
 
 
 def whole_id(reader: Reader, typed: str) -> str:

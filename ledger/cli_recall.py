@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from ledger import cli_text
+from ledger import cli_text, sql
 from ledger.answer import LIMIT_MAX
 from ledger.cli_call import DRY_RUN, EVENT_ID, Arg, Call, Result, command, number, prompt_text, texts
 from ledger.cli_read import project_of, whole_id
@@ -13,15 +13,21 @@ from ledger.cli_write import REASON, written
 from ledger.errors import BadArgument, NotFound
 from ledger.exposure import PREFIX, Exposure
 from ledger.exposures import Exposures
+from ledger.home import machine_of
+from ledger.hook import is_off
 from ledger.model import EVERYWHERE, Draft, plain
 from ledger.reader import Reader
 from ledger.recall import Recall
+from ledger.settings import is_off as is_project_off
 
 PROJECT = Arg("--project", "the project the prompt is typed in (default: that of this folder)")
 PREVIOUS = Arg("--previous", "the turn before, which may sharpen what a short prompt is about")
 
 UNASKED = ("trivial", "machine", "secret", "nothing-informative", "off")
 """Silences for which nothing was looked for anywhere."""
+
+SWITCHED_OFF: dict[str, Any] = {"text": "", "ids": [], "held": [], "exposure": None, "reasons": {"silence": "off"}}
+"""What becomes of a prompt where recall is switched off, by the environment or by the setting."""
 
 
 @command(
@@ -35,10 +41,12 @@ def recall(call: Call) -> Result:
     """Print the block that the hook would show for a prompt; nothing, when it would be silent."""
     given = call.given
     prompt = prompt_text(" ".join(given.prompt))
-    if call.env.get("LEARNINGS_OFF", "") not in ("", "0"):
-        return _recalled(call, {"text": "", "ids": [], "held": [], "exposure": None, "reasons": {"silence": "off"}})
+    if is_off(call.env):
+        return _recalled(call, SWITCHED_OFF)
     project = project_here(call)
     with call.reading() as reader:
+        if is_project_off(reader.rows(sql.SETTINGS, {}), machine_of(reader.path), project):
+            return _recalled(call, SWITCHED_OFF)
         desk = Recall(reader)
         try:
             found = desk.recall(prompt, given.session, project, given.previous, transcript=given.transcript)

@@ -1,4 +1,4 @@
-"""Settings and projects: `config project`.
+"""Settings and projects: `config off on project`.
 
 Settings live in the ledger as events, so `learnings history setting:NAME` tells
 who changed one and `learnings undo` takes it back.
@@ -9,13 +9,14 @@ import os
 from collections.abc import Iterator
 from typing import Any
 
-from ledger import cli_text
+from ledger import cli_text, sql
 from ledger.cli_call import DRY_RUN, Arg, Call, Result, command
 from ledger.cli_read import ALIASES, aliases, project_of, settings
 from ledger.cli_write import written
 from ledger.errors import BadArgument, NotFound
 from ledger.model import plain
-from ledger.settings import SETTINGS
+from ledger.reader import Reader
+from ledger.settings import EVERYWHERE, SETTINGS, projects_off
 
 
 @command(
@@ -58,6 +59,49 @@ def _set(call: Call, name: str, value: str | None) -> Result:
     with call.writing(create=not call.given.dry_run) as ledger:
         done = ledger.set(name, value, machine=call.given.machine, dry_run=call.given.dry_run)
     return written(call, plain(done), f"{done.state} {name}")
+
+
+PROJECT = Arg("--project", "one project (default: everywhere)")
+
+
+@command(PROJECT, DRY_RUN)
+def off(call: Call) -> Result:
+    """Switch recall off everywhere or in one project, until `learnings on`; `LEARNINGS_OFF=1` does it for a session."""
+    return _switched(call, is_off=True)
+
+
+@command(PROJECT, DRY_RUN)
+def on(call: Call) -> Result:
+    """Take back `learnings off`, everywhere or in one project."""
+    return _switched(call, is_off=False)
+
+
+def _switched(call: Call, *, is_off: bool) -> Result:
+    """Put one entry into the setting `off` or take it out; what is so already is not written again."""
+    entry = call.given.project or EVERYWHERE
+    with call.writing(create=is_off and not call.given.dry_run) as ledger:
+        known = _off(ledger.reader)
+        wanted = sorted({*known, entry} if is_off else {*known} - {entry})
+        if wanted == known:
+            call.remark("it is so already; nothing was written")
+            return Result({"off": known, "seq": None}, lambda: _off_lines(known))
+        done = ledger.set("off", json.dumps(wanted) if wanted else None, dry_run=call.given.dry_run)
+        if not call.given.dry_run:
+            wanted = _off(ledger.reader)  # as it was stored: a secret in a name is not said back
+    line = f"switched {'off' if is_off else 'on'} {'everywhere' if entry == EVERYWHERE else 'in one project'}"
+    for text in _off_lines(wanted) if not is_off else ():
+        call.remark(text)
+    return written(call, {**plain(done), "off": wanted}, line)
+
+
+def _off(reader: Reader) -> list[str]:
+    """Return what is switched off in the ledger, whatever a machine has besides."""
+    return projects_off(reader.rows(sql.SETTINGS, {}), None)
+
+
+def _off_lines(entries: list[str]) -> list[str]:
+    names = ["everywhere" if entry == EVERYWHERE else entry for entry in entries]
+    return [f"still off: {', '.join(names)}"] if names else []
 
 
 @command(

@@ -180,6 +180,22 @@ def stats(document: dict[str, Any]) -> Iterator[str]:
     return aligned(rows)
 
 
+def use(document: dict[str, Any]) -> Iterator[str]:
+    """Show what the sessions of people and of robots did, the last 7 and 30 days."""
+    rows: list[tuple[str, ...]] = []
+    for window in document["windows"]:
+        days = window["days"]
+        for group in ("people", "robots"):
+            told = window[group]
+            saves = ", ".join(f"{count} by {channel}" for channel, count in told["saves"].items()) or "none"
+            rows.append((
+                f"{group}, {days} days", f"{told['sessions']} sessions", f"{told['prompts']} prompts",
+                f"{told['shown']} shown", f"{told['silent'] + told['machine'] + told['off']} silent",
+                f"{told['wrong']} judged wrong", f"{told['searches']} searches", f"saves: {saves}",
+            ))  # fmt: skip
+    return aligned(rows)
+
+
 TRUST_NAMES = {str(trust): word for trust, word in TRUST.items()}
 
 

@@ -50,12 +50,16 @@ TABLES = (
   shown TEXT NOT NULL, held TEXT NOT NULL, parts TEXT NOT NULL, versions TEXT NOT NULL, head_seq INTEGER NOT NULL,
   head_hash TEXT NOT NULL, rules INTEGER NOT NULL, anew INTEGER NOT NULL) STRICT""",
     "CREATE INDEX exposure_session ON exposure (ledger_id, session, at)",
+    "CREATE INDEX exposure_project ON exposure (ledger_id, project, at)",
     "CREATE INDEX exposure_at ON exposure (at)",
     "CREATE INDEX exposure_rules ON exposure (rules)",
 )
 ADD = f"INSERT INTO exposure ({COLUMNS}) VALUES ({', '.join('?' * 17)})"
+FORGET = "DELETE FROM exposure WHERE id = :id"
 PRUNE = "DELETE FROM exposure WHERE at < :before"
-OLD_RULES = "SELECT id, keywords FROM exposure WHERE rules < :rules ORDER BY id LIMIT :many"
+OLD_RULES = "SELECT id, keywords FROM exposure WHERE rules < :rules ORDER BY rules, id LIMIT :many"
+"""In the order of the index on `rules`: every addition asks, and rows are long."""
+
 SCRUBBED = "UPDATE exposure SET keywords = :keywords, rules = :rules WHERE id = :id"
 SINCE_ANEW = """SELECT shown FROM exposure WHERE ledger_id = :ledger AND session = :session
   AND at >= coalesce((SELECT max(at) FROM exposure WHERE ledger_id = :ledger AND session = :session AND anew = 1), '')
@@ -65,6 +69,8 @@ WHERE ledger_id = :ledger AND (:session IS NULL OR session = :session) AND (:spo
 ORDER BY at DESC, id DESC LIMIT :many"""
 BY_PREFIX = f"""SELECT {COLUMNS} FROM exposure
 WHERE ledger_id = :ledger AND substr(id, 1, :size) = :prefix ORDER BY id LIMIT 6"""
+OF_SESSION = f"""SELECT {COLUMNS} FROM exposure
+WHERE ledger_id = :ledger AND session = :session AND shown <> '[]' ORDER BY at DESC, id DESC LIMIT :many"""
 OF_PROJECT = f"""SELECT {COLUMNS} FROM exposure
 WHERE ledger_id = :ledger AND project = :project AND shown <> '[]' ORDER BY at DESC, id DESC LIMIT :many"""
 
@@ -134,6 +140,13 @@ class Exposures:
             raise
         self._forget_aside(now - 86_400 * days)
 
+    def forget(self, exposure: str) -> bool:
+        """Forget that something was shown, for nobody saw it; False when the file is busy or cannot be used."""
+        try:
+            return self._open(ADD_WAIT_MS).execute(FORGET, {"id": exposure}).rowcount > 0
+        except (sqlite3.Error, OSError, FileFault, Garbled):
+            return False
+
     def shown(self, session: str) -> frozenset[str]:
         """Return the ids that a session was shown since it began anew; none when the file cannot be read now."""
         try:
@@ -147,9 +160,16 @@ class Exposures:
 
     def recent(self, project: str, many: int) -> list[Exposure]:
         """Return the last exposures of a project that showed something; none when the file cannot be read now."""
+        return self._last(OF_PROJECT, {"project": name_of(project), "many": many})
+
+    def of_session(self, session: str, many: int) -> list[Exposure]:
+        """Return the last exposures of a session that showed something; none when the file cannot be read now."""
+        return self._last(OF_SESSION, {"session": name_of(session), "many": many})
+
+    def _last(self, statement: str, binds: dict[str, Any]) -> list[Exposure]:
         try:
-            binds = {"ledger": self._ledger_id, "project": name_of(project), "many": many}
-            return [exposure_of(row) for row in self._open(READ_WAIT_MS).execute(OF_PROJECT, binds).fetchall()]
+            rows = self._open(READ_WAIT_MS).execute(statement, {"ledger": self._ledger_id, **binds}).fetchall()
+            return [exposure_of(row) for row in rows]
         except (sqlite3.Error, OSError, FileFault, Garbled):
             return []
 

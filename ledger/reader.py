@@ -30,6 +30,7 @@ from ledger.errors import (
 from ledger.model import CATEGORIES, EVERYWHERE, PREFIX_CHARS, STATES, SUMMARY_HOURS, Head
 from ledger.query import Query
 from ledger.search import Match, Scope, Weighed
+from ledger.settings import names_of
 
 if TYPE_CHECKING:
     from ledger import space
@@ -190,16 +191,10 @@ class Reader:
     def projects(self, name: str) -> list[str]:
         """Return every name whose learnings hold in a project: its own, its aliases, and `*`.
 
-        An alias counts in both directions; aliases of aliases lead on, and a
-        circle of them is one project.
+        An alias counts in both directions (`settings.names_of`).
         """
-        aliases: dict[str, str] = {}
-        for (value,) in self.rows(sql.PROJECT_ALIASES, {}):
-            aliases.update(json.loads(value))
-        names = {_bindable(name)}
-        for _ in aliases:
-            names |= {other for one, two in aliases.items() if names & {one, two} for other in (one, two)}
-        return [*sorted(names), EVERYWHERE]
+        held = (value for (value,) in self.rows(sql.PROJECT_ALIASES, {}))
+        return [*sorted(names_of(_bindable(name), held)), EVERYWHERE]
 
     def imported_paths(self) -> list[str]:
         """Return the paths of earlier imports of notes of which something is left, sorted."""

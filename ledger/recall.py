@@ -19,9 +19,9 @@ from typing import Any, NamedTuple
 
 from ledger import choose, frame, hits, redact, sql
 from ledger.answer import LIMIT_MAX, Hit
-from ledger.errors import FileFault
 from ledger.exposure import Exposure, new_id, time_text
 from ledger.exposures import Exposures
+from ledger.home import machine_of
 from ledger.model import EVERYWHERE, TRUST_NOTES
 from ledger.prompt import is_subject
 from ledger.reader import Reader
@@ -112,6 +112,10 @@ class Unkept:
         while len(self._shown) > SESSIONS_MAX:
             self._shown.popitem(last=False)
 
+    def take_back(self, session: str, ids: Iterable[str]) -> None:
+        """Forget that ids were shown."""
+        self._shown[session] = self.of(session).difference(ids)
+
     def forget(self, session: str) -> None:
         """Forget a session that began anew."""
         self._shown.pop(session, None)
@@ -196,6 +200,13 @@ class Recall:
         parts: dict[str, dict[str, float | int]] = {hit.id: {"score": hit.score} for hit in found}
         chosen = choose.Choice(shown, held, parts, silence, choose.versions(self._reader), words, head)
         return self._told(chosen, session, project, None, START_UNITS, is_start=True, anew=source != "resume")
+
+    def unseen(self, session: str | None, found: Recalled) -> None:
+        """Forget that something was shown: the answer came too late, and nobody saw it."""
+        if found.exposure is not None:
+            self._exposures.forget(found.exposure)
+        elif session:
+            self._unkept.take_back(session, found.ids)
 
     # -- parts -------------------------------------------------------------------------------------------------------
 
@@ -305,15 +316,7 @@ def _parts(chosen: choose.Choice) -> dict[str, dict[str, Any]]:
 def days_kept(reader: Reader) -> int:
     """Return after how many days an exposure is forgotten; what was set for this machine goes first."""
     found = reader.rows(sql.SETTINGS, {})
-    machine = None
-    if any(scope == "machine" for _, scope, _, _ in found):
-        from ledger.place import machine_id
-
-        try:
-            machine = machine_id(reader.path, is_dry=True)
-        except FileFault:
-            machine = None  # nobody can have set anything for a machine that has no name
-    return exposure_days(found, machine)
+    return exposure_days(found, machine_of(reader.path) if any(other for _, _, other, _ in found) else None)
 
 
 def usable(text: str) -> str | None:

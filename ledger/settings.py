@@ -1,13 +1,21 @@
 """The settings there are, and what a value of each must look like.
 
 Settings live in the ledger as events, so that they have a history and an undo;
-a setting of one machine carries an opaque machine id.
+a setting of one machine carries an opaque machine id. Whoever answers a prompt
+reads them here, and takes a value that is none for one that is not set: nothing
+that stands in a file may break a prompt. Lean path, without `typing`.
 """
+
+from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Sequence
 
 from ledger.errors import BadArgument
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
 
 EXPOSURE_DAYS = 90
 """Days after which what a prompt was shown is forgotten, unless the setting says otherwise."""
@@ -15,9 +23,14 @@ EXPOSURE_DAYS = 90
 DAYS_MAX = 3_650
 """Most days of that setting."""
 
+EVERYWHERE = "*"
+"""The entry of the setting `off` that stands for every project."""
+
 SETTINGS = {
     "exposure_days": f"days after which exposures are forgotten, 1 to {DAYS_MAX:,} (default {EXPOSURE_DAYS})",
+    "off": 'projects whose prompts are shown nothing, as JSON: ["demo"]; ["*"] is all of them',
     "project_aliases": 'other names of projects, as JSON: {"old-name": "name"}',
+    "robots": "on: sessions without a person are shown learnings too; off (default): they are not",
     "scan_paths": 'more places that `learnings scan` reads, as JSON: ["/path"] (keep it to one machine)',
 }
 """Every setting, with what it is for."""
@@ -31,6 +44,8 @@ def check_setting(name: str, value: str) -> str:
     """
     if name not in SETTINGS:
         raise BadArgument("there is no such setting; nothing was written", "the settings are: " + ", ".join(SETTINGS))
+    if name == "robots" and value in ("on", "off"):
+        return value
     try:
         found = json.loads(value)
     except (ValueError, RecursionError):
@@ -39,7 +54,7 @@ def check_setting(name: str, value: str) -> str:
         return str(found)
     if name == "project_aliases" and isinstance(found, dict):
         texts = [*found, *found.values()]
-    elif name == "scan_paths" and isinstance(found, list):
+    elif name in ("scan_paths", "off") and isinstance(found, list):
         texts = found
     else:
         texts = [None]
@@ -48,10 +63,58 @@ def check_setting(name: str, value: str) -> str:
     return json.dumps(found, ensure_ascii=False, sort_keys=True, separators=(",", ":"))
 
 
+def projects_off(found: Iterable[Sequence[str]], machine: str | None) -> list[str]:
+    """Return the projects that are switched off, in the ledger or on this machine, from rows of `sql.SETTINGS`."""
+    held = [value for name, scope, other, value in found if name == "off" and (scope == "ledger" or other == machine)]
+    lists = [listed for listed in map(_parsed, held) if isinstance(listed, list)]
+    return sorted({project for listed in lists for project in listed if isinstance(project, str)})
+
+
+def is_off(found: Sequence[Sequence[str]], machine: str | None, project: str | None) -> bool:
+    """Tell whether prompts of a project are shown nothing, by whatever name it has; None is a folder without one."""
+    names = {EVERYWHERE}
+    if project is not None:
+        names |= names_of(project, (row[3] for row in found if row[0] == "project_aliases"))
+    return not names.isdisjoint(projects_off(found, machine))
+
+
+def names_of(project: str, held: Iterable[str]) -> set[str]:
+    """Return every name of a project, its own and its aliases, from the values of the setting that holds them.
+
+    An alias counts in both directions; aliases of aliases lead on, and a circle of
+    them is one project.
+    """
+    known: dict[str, str] = {}
+    for found in map(_parsed, held):
+        if isinstance(found, dict):
+            known.update((one, two) for one, two in found.items() if isinstance(two, str))
+    names = {project}
+    for _ in known:
+        names |= {name for pair in known.items() if not names.isdisjoint(pair) for name in pair}
+    return names
+
+
+def _parsed(value: str) -> Any:
+    try:
+        return json.loads(value)
+    except (ValueError, RecursionError):
+        return None
+
+
+def serves_robots(found: Iterable[Sequence[str]], machine: str | None) -> bool:
+    """Tell whether sessions without a person are shown learnings: this machine's value, else the ledger's, else no."""
+    held = {
+        other or "": value for name, scope, other, value in found
+        if name == "robots" and (scope == "ledger" or other == machine)
+    }  # fmt: skip
+    return held.get(machine or "", held.get("", "off")) == "on"
+
+
 def exposure_days(found: Iterable[Sequence[str]], machine: str | None) -> int:
     """Return how long exposures are kept, from rows of `sql.SETTINGS`: this machine's value, else the ledger's."""
     days = {
-        other or "": int(value) for name, scope, other, value in found
-        if name == "exposure_days" and value.isdecimal() and (scope == "ledger" or other == machine)
+        other or "": _parsed(value) for name, scope, other, value in found
+        if name == "exposure_days" and (scope == "ledger" or other == machine)
     }  # fmt: skip
-    return days.get(machine or "", days.get("", EXPOSURE_DAYS))
+    held = [one for one in (days.get(machine or ""), days.get("")) if type(one) is int and 1 <= one <= DAYS_MAX]
+    return held[0] if held else EXPOSURE_DAYS

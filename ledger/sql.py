@@ -36,6 +36,10 @@ _FITS = f"""{_PLACED}
 FILE_IDENTITY = "SELECT application_id, user_version FROM pragma_application_id, pragma_user_version"
 PROJECTION = "SELECT version, seq FROM projection"
 HEAD = "SELECT seq, hash FROM event ORDER BY seq DESC LIMIT 1"
+LAST_EVENT = """SELECT seq, hash, CAST(strftime('%s', recorded_at) AS INTEGER) FROM event
+ORDER BY seq DESC LIMIT 1"""
+"""The end of the log, and when it was recorded in seconds since 1970."""
+
 META = "SELECT ledger_id, format FROM meta"
 RECORDED_AT = "SELECT recorded_at FROM event WHERE seq = :seq"
 INSTANT = """SELECT strftime('%Y-%m-%dT%H:%M:%S', :moment), strftime('%Y-%m-%d', :day, '+0 days')"""
@@ -59,6 +63,15 @@ JOIN learning_state AS s ON s.learning_id = l.id AND {_HOLDS.format("s")}
 WHERE s.state = 'current' AND s.pinned = 1 AND l.erased_by IS NULL AND {_FITS}
 ORDER BY l.seq DESC LIMIT :many"""
 """What a person pinned, newest first."""
+
+JUDGED_WRONG = """SELECT DISTINCT exposure FROM judgement
+WHERE to_seq IS NULL AND event_seq > :after AND verdict IN ('wrong', 'silent') ORDER BY exposure"""
+"""Exposures that were judged wrong, or better silent, after a seq; no verdict of these was undone or replaced."""
+
+SAVES = """SELECT channel, coalesce(actor_id, ''), count(*) FROM event
+WHERE seq > :after AND kind IN ('learning.recorded', 'learning.superseded', 'learning.proposed')
+GROUP BY channel, actor_id ORDER BY channel, actor_id"""
+"""Learnings that were written after a seq, by channel and by who wrote."""
 
 JUDGEMENTS = """SELECT exposure, learning_id, verdict, project, keywords, event_seq FROM judgement
 WHERE to_seq IS NULL ORDER BY event_seq, learning_id"""

@@ -12,7 +12,10 @@ import json
 import logging
 import os
 import sys
+import time
+from collections.abc import Mapping
 from importlib.metadata import version
+from types import MappingProxyType
 from typing import Any
 
 import anyio
@@ -30,6 +33,8 @@ from ledger.model import agent
 from mcp_server import tools
 from mcp_server.arguments import Gate, tool_files
 from mcp_server.heard import Heard
+from mcp_server.recall_tool import LISTED, RecallTool
+from mcp_server.recall_tool import NAME as RECALL
 from mcp_server.tools import Progress, Session
 
 NAME = "learnings"
@@ -66,22 +71,34 @@ ERROR_CHARS = 1_000
 """Longest sentence of a refusal: ids and paths in it have their own caps."""
 
 
+NOBODY: Mapping[str, str] = MappingProxyType({})
+"""The environment of a client that says nothing of itself."""
+
+
 class Desk:
     """Answers the requests of one session."""
 
-    def __init__(self, session: Session) -> None:
+    def __init__(self, session: Session, env: Mapping[str, str] = NOBODY) -> None:
         self._session = session
+        self._recall = RecallTool(session.path, env)
+        self._use = Use(session, env)
         self._files = tool_files()
         self._listed = ListToolsResult(tools=[Tool.model_validate(file) for file in self._files.values()])
         self._gates: dict[str, Gate] = {}
         self._one_writer = anyio.Lock()
 
     async def list_tools(self, ctx: ServerRequestContext, params: PaginatedRequestParams | None) -> ListToolsResult:
-        """Answer `tools/list`; all tools fit on one page."""
+        """Answer `tools/list`; all tools fit on one page. Who asks for it will soon send prompts."""
+        refused = self._recall.is_refused()
+        self._recall.warm()
+        if refused:
+            return ListToolsResult(tools=[*self._listed.tools, Tool.model_validate(LISTED)])
         return self._listed
 
     async def call_tool(self, ctx: ServerRequestContext, params: CallToolRequestParams) -> CallToolResult:
         """Answer `tools/call`: with a document, or with a sentence that says what went wrong."""
+        if params.name == RECALL:
+            return told(await self._recall.answer(params.arguments or {}))
         try:
             given = self._gate(params.name).checked(params.arguments)
             return answered(await self._document(ctx, params.name, given))
@@ -101,14 +118,41 @@ class Desk:
         """Run a tool in a thread, writes one after the other, so that progress and other answers flow."""
         session = self._session._replace(progress=teller(ctx))
         if self._files[name]["annotations"]["readOnlyHint"]:
-            document = await anyio.to_thread.run_sync(tools.run, name, session, given)
+            document = await anyio.to_thread.run_sync(self._run, name, session, given)
         else:
             async with self._one_writer:
-                document = await anyio.to_thread.run_sync(tools.run, name, session, given)
+                document = await anyio.to_thread.run_sync(self._run, name, session, given)
         if "note" in self._files[name]["outputSchema"]["properties"]:
             document["note"] = NOTE
         cleaned: dict[str, Any] = clean_all(document)
         return cleaned
+
+    def _run(self, name: str, session: Session, given: dict[str, Any]) -> dict[str, Any]:
+        """Run a tool and count what `stats` counts of it."""
+        document = tools.run(name, session, given)
+        self._use.note(name)
+        if not self._files[name]["annotations"]["readOnlyHint"]:
+            self._recall.written()
+        return document
+
+
+class Use:
+    """What this process tells `sessions.db`: which session it serves, and its searches."""
+
+    def __init__(self, session: Session, env: Mapping[str, str]) -> None:
+        self._session, self._env = session, env
+        self._is_known = False
+
+    def note(self, name: str) -> None:
+        """Count a search; tell once which session the writes of this process belong to."""
+        is_search = name == "query_learnings"
+        if (is_search or not self._is_known) and os.path.isfile(self._session.path):
+            from ledger.sessions import SEARCH, Sessions, caller
+
+            actor = self._session.actor.id or ""
+            who = caller(self._env, self._env.get("CLAUDE_CODE_SESSION_ID") or actor, self._session.project)
+            kept = Sessions(self._session.path)
+            self._is_known = kept.count(who, time.time(), *([SEARCH] if is_search else []), actor=actor)
 
 
 def teller(ctx: ServerRequestContext) -> Progress:
@@ -126,6 +170,11 @@ def answered(document: dict[str, Any]) -> CallToolResult:
     return CallToolResult(content=[TextContent(type="text", text=text)], structured_content=document)
 
 
+def told(text: str) -> CallToolResult:
+    """Return text for the client alone; no text, no content."""
+    return CallToolResult(content=[TextContent(type="text", text=text)])
+
+
 def refused(sentence: str) -> CallToolResult:
     """Return an error as a result, which the agent reads."""
     return CallToolResult(content=[TextContent(type="text", text=clean(sentence)[:ERROR_CHARS])], is_error=True)
@@ -138,11 +187,11 @@ def noted(where: str, error: BaseException) -> str:
     return fault
 
 
-def run(path: str, project: str | None) -> int:
+def run(path: str, project: str | None, env: Mapping[str, str]) -> int:
     """Serve on stdio until the client closes standard input; return the exit status."""
     logging.getLogger().addHandler(logging.NullHandler())  # else the SDK's records, tracebacks included, go to stderr
     session = Session(path, project or project_of(os.getcwd()), agent(f"mcp-{os.urandom(8).hex()}"))
-    desk = Desk(session)
+    desk = Desk(session, env)
     server = Server(
         NAME,
         version=version("learning-ledger"),

@@ -19,6 +19,7 @@ READS = {
     "recall",
     "why",
     "exposures",
+    "hook",
     "eval",
     "query",
     "show",

@@ -40,6 +40,18 @@ def test_recall_is_off_when_the_environment_says_so(tmp_path: Path, inside: Insi
     assert (done["text"], done["exposure"], done["reasons"]["silence"]) == ("", None, "off")
 
 
+@pytest.mark.parametrize("machine", [[], ["--machine"]])
+def test_recall_is_off_where_the_setting_says_so(inside: Inside, machine: list[str]) -> None:
+    """As for the hook: everywhere or in one project, under whatever name, in the ledger or on this machine."""
+    inside.document("project", "alias", "demo", "demo-old")
+    inside.document("config", "set", "off", '["demo-old"]', *machine)
+
+    done = inside.document("recall", PROMPT, "--project", "demo", "--session", "s1")
+
+    assert (done["text"], done["exposure"], done["reasons"]["silence"]) == ("", None, "off")
+    assert inside.document("exposures")["exposures"] == []
+
+
 def test_why_names_the_superseded_learning_that_matched(inside: Inside) -> None:
     """A redirect says through which old learning it came; nothing is remembered of a question."""
     found = inside.document("why", PROMPT, "--project", "demo")

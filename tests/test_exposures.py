@@ -133,6 +133,37 @@ def test_what_could_not_be_kept_is_not_named_and_not_repeated(known: Ledger, des
     assert desk.session_start("demo", "feature/pgcat-docker", "s1", "compact").ids[0] == first.ids[0]
 
 
+@pytest.mark.parametrize("is_kept", [True, False])
+def test_what_nobody_saw_was_not_shown(known: Ledger, desk: Recall, is_kept: bool) -> None:
+    """An answer that came too late is taken back, whether it was remembered in the file or in memory alone."""
+    if not is_kept:
+        beside(known).mkdir()
+    first = desk.recall(PROMPT, "s1", "demo")
+    assert (first.exposure is not None) is is_kept
+
+    desk.unseen("s1", first)
+
+    assert desk.recall(PROMPT, "s1", "demo").ids == first.ids
+    if is_kept:
+        with Exposures(known.path, known.store.ledger_id) as kept:
+            assert first.exposure not in [one.id for one in kept.newest(5)]
+
+
+@pytest.mark.parametrize(
+    "statement",
+    [exposures.OLD_RULES, exposures.PRUNE, exposures.SINCE_ANEW, exposures.OF_SESSION, exposures.OF_PROJECT],
+)
+def test_no_prompt_reads_the_whole_file(known: Ledger, desk: Recall, statement: str) -> None:
+    """What a prompt or a start asks is found by an index: a row is some 15 KB, and there are thousands."""
+    desk.recall(PROMPT, "s1", "demo")
+    names = {"rules": 1, "many": 3, "before": "", "ledger": "", "session": "", "project": ""}
+    with closing(sqlite3.connect(beside(known))) as file:
+        steps = [row[3] for row in file.execute(f"EXPLAIN QUERY PLAN {statement}", names)]
+
+    assert not [step for step in steps if step.startswith("SCAN")]
+    assert "USE TEMP B-TREE FOR ORDER BY" not in steps
+
+
 def test_a_file_that_is_deleted_is_made_anew(known: Ledger, desk: Recall) -> None:
     """Whoever has it open does not go on writing to what nobody can find."""
     desk.recall(PROMPT, "s1", "demo")

@@ -116,7 +116,17 @@ PROMISES = {
             "test_cli_refusals::test_a_wrong_argument_is_named_with_what_would_be_right",
         ),
     ),
-    "P10": Promise("the hook never delays or breaks a prompt", coming="recall in the prompt"),
+    "P10": Promise(
+        "the hook never delays or breaks a prompt",
+        (
+            "test_hook::test_a_ledger_that_cannot_be_read_is_silence_and_a_line_for_doctor",
+            "test_hook::test_a_locked_ledger_is_waited_for_once",
+            "test_hook::test_a_pipe_that_never_ends_does_not_hold_the_script",
+            "test_hook::test_whatever_the_client_sends_the_script_is_silent",
+            "test_recall_tool::test_what_hangs_is_answered_in_time_and_left_alone",
+            "test_recall_tool::test_whatever_becomes_of_the_ledger_a_prompt_is_answered_by_nothing",
+        ),
+    ),
     "P11": Promise(
         "importing again adds nothing, and what a person took back stays back",
         (

@@ -1,0 +1,84 @@
+"""What a session begins with besides the start block: what it had been shown before, and one line when something waits.
+
+Lean path: stdlib only; what a start block needs is imported where it is needed.
+"""
+
+from __future__ import annotations
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from ledger.answer import Hit
+    from ledger.reader import Reader
+    from ledger.sessions import Sessions
+
+SHOWN_MAX = 12
+"""Most learnings that are shown again after a compaction, the last ones shown first."""
+
+EXPOSURES_MAX = 40
+"""Exposures of a session that are looked at for them."""
+
+QUIET_DAYS, QUIET_SESSIONS = 7, 10
+"""From how many days without a new event, and how many sessions of people since, a person is told."""
+
+
+def again(reader: Reader, session: str, project: str | None, now: float) -> str | None:
+    """Return the block of what a session had been shown, and remember that it was; None when it was shown nothing.
+
+    What is not current any more stays away. Everything may be shown anew from here on.
+    """
+    from ledger.exposure import Exposure, new_id, time_text
+    from ledger.exposures import Exposures
+    from ledger.frame import frame
+    from ledger.recall import START_UNITS, days_kept
+
+    with Exposures(reader.path, reader.meta()["ledger_id"]) as kept:
+        before = kept.of_session(session, EXPOSURES_MAX)
+        hits = _current(reader, list(dict.fromkeys(name for one in before for name in one.shown))[:SHOWN_MAX])
+        if not hits:
+            return None
+        name, at, head = new_id(), time_text(now), reader.head()
+        framed = frame(hits, at[:10], f"why: learnings why {name}", START_UNITS)
+        held = [{"id": hit.id, "reason": "budget"} for hit in hits if hit.id not in framed.ids]
+        one = Exposure(
+            name, at, session, None, "hook", project, [], None if framed.ids else "budget", framed.ids,
+            held, {}, {}, head.seq, head.hash.hex(), anew=True,
+        )  # fmt: skip
+        is_kept = kept.add(lambda _: one, session, now, days_kept(reader))
+    return framed.text if is_kept else frame(hits, at[:10], "", START_UNITS).text
+
+
+def _current(reader: Reader, ids: Sequence[str]) -> list[Hit]:
+    """Return those that are current and trusted enough to be served unasked, in their order."""
+    from ledger.answer import BODIES_MAX
+    from ledger.errors import NotFound
+    from ledger.model import TRUST_NOTES
+
+    found: list[Hit] = []
+    for at in range(0, len(ids), BODIES_MAX):
+        try:
+            found += reader.get(ids[at : at + BODIES_MAX])
+        except NotFound:
+            continue  # the exposures of another ledger that stood here
+    return [hit for hit in found if hit.state == "current" and hit.trust >= TRUST_NOTES]
+
+
+def remark(kept: Sessions, last_event_s: float | None, now: float) -> str:
+    """Return one line for the person when something is broken or waits, at most once a day each; else ''.
+
+    `last_event_s` is when the log grew last, in seconds since 1970, None when it is empty.
+    """
+    for held in kept.breakers():
+        if kept.is_news("broken:" + held["name"], now):
+            word = {"recall": "the recall server", "ledger": "the ledger file"}.get(held["name"], held["name"])
+            return (
+                f"learnings: {word} did not answer in time ({held['tripped_at'][:16]}Z); "
+                "prompts go on without it, see `learnings doctor`"
+            )
+    days = 0 if last_event_s is None else int((now - last_event_s) // 86_400)
+    if days >= QUIET_DAYS and last_event_s is not None:
+        sessions = kept.ran_since(last_event_s)
+        if sessions >= QUIET_SESSIONS and kept.is_news("quiet", now):
+            return f"learnings: no learning written for {days} days though {sessions} sessions ran"
+    return ""

@@ -1,0 +1,55 @@
+"""Where the ledger is unless somebody says otherwise, and which machine this is.
+
+Apart from `place.py`, because a hook needs this and no more. Lean path.
+"""
+
+from __future__ import annotations
+
+import os
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+POINTER_BYTES = 4_096
+"""Most that is read of a file that holds one line."""
+
+
+def default_file(env: Mapping[str, str], platform: str) -> str:
+    """Return where the ledger is unless `--file` says otherwise.
+
+    `LEARNINGS_FILE`, else `ledger.db` in the folder `learnings` of the place where
+    the platform keeps data.
+    """
+    if env.get("LEARNINGS_FILE"):
+        return env["LEARNINGS_FILE"]
+    home = os.path.expanduser("~")
+    if platform == "win32":
+        base = env.get("LOCALAPPDATA") or os.path.join(home, "AppData", "Local")
+    elif platform == "darwin":
+        base = os.path.join(home, "Library", "Application Support")
+    else:
+        base = env.get("XDG_DATA_HOME", "")
+        base = base if os.path.isabs(base) else os.path.join(home, ".local", "share")
+    return os.path.join(base, "learnings", "ledger.db")
+
+
+def machine_of(path: str) -> str | None:
+    """Return the opaque id of this machine beside a ledger file, None when it has none yet (`place.machine_id`)."""
+    found = head_text(path + ".machine", 100).strip()
+    return found if len(found) == 32 and found.isalnum() else None
+
+
+def head_text(path: str, size: int = POINTER_BYTES) -> str:
+    """Return the beginning of a small file as text, '' when it cannot be read; no link is followed."""
+    flags = os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)
+    try:
+        fd = os.open(path, flags)
+    except (OSError, ValueError):
+        return ""
+    try:
+        return os.read(fd, size).decode("utf-8", "replace")
+    except OSError:
+        return ""
+    finally:
+        os.close(fd)

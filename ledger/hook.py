@@ -1,0 +1,290 @@
+"""Answer the events of an agent's client: what a prompt, a session and a subagent are shown.
+
+One function an event, from the client's JSON to the JSON it reads, '' for
+nothing. Whatever goes wrong is noted in `sessions.db` and answered by nothing:
+a hook never delays or breaks a prompt. Robots get nothing unless the setting
+`robots` is on; `LEARNINGS_OFF=1` and the setting `off` come first.
+The way from the working folder to the project is the caller's, because it lies
+above this level.
+Lean path: stdlib only, and `typing` only where the read path brings it.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import sqlite3
+import time
+
+from ledger import ready, sql
+from ledger.home import machine_of
+from ledger.ready import branch_of
+from ledger.sessions import MACHINE, OFF, PROMPT, SHOWN, SILENT, Sessions, caller
+from ledger.settings import is_off as is_project_off
+from ledger.settings import serves_robots
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+    from typing import Any
+
+    from ledger.reader import Reader
+    from ledger.recall import Recall, Recalled
+
+BUSY_MS = 100
+"""Longest wait for a ledger that is locked."""
+
+LEDGER = "ledger"
+"""Name of the breaker of the ledger's file."""
+
+TEXT_FIELDS = ("prompt", "task", "description")
+"""Where a client may say what a subagent is to do."""
+
+
+class Asked:
+    """One event of a client, and what the process around it knows."""
+
+    __slots__ = ("env", "found", "kept", "now", "path", "payload", "peeked", "project_of", "who")
+
+    def __init__(
+        self, payload: Mapping[str, Any], env: Mapping[str, str], path: str, project_of: Callable[[str], str | None],
+        now: float,
+    ) -> None:  # fmt: skip
+        self.payload, self.env, self.path, self.project_of, self.now = payload, env, path, project_of, now
+        self.kept = Sessions(path)
+        self.who = caller(env, self.text("session_id"), None, self.text("source") or None)
+        self.peeked: Peeked | None = None
+        self.found: Recalled | None = None
+
+    def text(self, name: str) -> str:
+        """Return a field of the payload that is a text, '' when it is none."""
+        found = self.payload.get(name)
+        return found if isinstance(found, str) else ""
+
+    def project(self) -> str | None:
+        """Return the project of the event's own folder, and remember it of the session."""
+        self.who.project = self.project_of(self.text("cwd")) if self.text("cwd") else None
+        return self.who.project
+
+    def is_served(self) -> bool:
+        """Tell whether this caller is to be shown anything, as the ledger's settings say."""
+        known = self.peeked
+        if known is None or known.is_off(self.who.project, self.path):
+            return False
+        return not self.who.is_robot or known.allows_robots(self.path)
+
+
+class Peeked:
+    """What is known of a ledger before anything of the read path is loaded."""
+
+    __slots__ = ("hash", "last_s", "seq", "settings")
+
+    def __init__(self, settings: Sequence[Sequence[str]], last: Sequence[Any]) -> None:
+        self.settings = settings
+        self.seq, self.hash, self.last_s = last
+
+    def allows_robots(self, path: str) -> bool:
+        """Tell whether sessions that nobody sits at are shown learnings as well."""
+        return serves_robots(self.settings, self._machine(path))
+
+    def is_off(self, project: str | None, path: str) -> bool:
+        """Tell whether recall is switched off, everywhere or for this project."""
+        return is_project_off(self.settings, self._machine(path), project)
+
+    def _machine(self, path: str) -> str | None:
+        """Return this machine's id, read only when something is set for one machine."""
+        return machine_of(path) if any(machine for _, _, machine, _ in self.settings) else None
+
+
+def peek(path: str) -> Peeked | None:
+    """Return settings and head of a ledger, None when there is none at that place.
+
+    Raises:
+        sqlite3.Error: the file cannot be read, or is none of this program's.
+    """
+    if not os.path.isfile(path):
+        return None
+    quoted = os.path.abspath(path).replace("%", "%25").replace("?", "%3f").replace("#", "%23")
+    file = sqlite3.connect(f"file:{quoted}?mode=rw", uri=True, timeout=BUSY_MS / 1_000, isolation_level=None)
+    try:
+        file.execute("PRAGMA query_only = 1").fetchall()
+        if file.execute(sql.FILE_IDENTITY).fetchone() != (sql.APPLICATION_ID, sql.SCHEMA_VERSION):
+            raise sqlite3.DatabaseError("no ledger of this program's schema")
+        return Peeked(file.execute(sql.SETTINGS).fetchall(), file.execute(sql.LAST_EVENT).fetchone() or (0, b"", None))
+    finally:
+        file.close()
+
+
+def is_off(env: Mapping[str, str]) -> bool:
+    """Tell whether everything is switched off for this process."""
+    return env.get("LEARNINGS_OFF", "") not in ("", "0")
+
+
+def run(
+    event: str, payload: Mapping[str, Any], env: Mapping[str, str], path: str,
+    project_of: Callable[[str], str | None], clock: Callable[[], float] = time.time,
+) -> str:  # fmt: skip
+    """Return what the client is to read for an event, '' for nothing; never raises.
+
+    Args:
+        event: as `hooks.json` names it: a key of `EVENTS`; any other is answered by nothing.
+        payload: the client's JSON.
+        env: the environment the client gave.
+        path: the ledger's file, which may not exist.
+    """
+    act = EVENTS.get(event)
+    if act is None or is_off(env) or not os.path.isfile(path):
+        return ""
+    asked, begun = Asked(payload, env, path, project_of, clock()), time.perf_counter()
+    try:
+        if not asked.kept.allowed(LEDGER, asked.now):
+            return ""
+        asked.peeked = peek(path)
+        said, used = act(asked)
+    except Exception as error:  # noqa: BLE001 - the one place that swallows everything (STYLE, errors)
+        noted(asked, event, error)
+        return ""
+    asked.kept.ran(event, asked.who, 1_000 * (time.perf_counter() - begun), asked.now, used)
+    asked.kept.passed(LEDGER)
+    return said
+
+
+def noted(asked: Asked, event: str, error: BaseException) -> bool:
+    """Leave a line for `doctor`; tell whether the ledger was locked, and then is not waited for until it has rested."""
+    code = getattr(error, "sqlite_errorcode", 0) & 0xFF
+    is_locked = code in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED) or type(error).__name__ == "Locked"
+    asked.kept.failed(event, asked.who.entrypoint, "Locked" if is_locked else type(error).__name__, asked.now)
+    if is_locked:
+        asked.kept.tripped(LEDGER, asked.now)
+    return is_locked
+
+
+# -- the events ------------------------------------------------------------------------------------------------------
+
+
+def prompt_submitted(asked: Asked) -> tuple[str, Sequence[str]]:
+    """Answer a prompt, for clients that cannot ask the server."""
+    asked.project()
+    if not asked.is_served():
+        return "", (PROMPT, OFF)
+    with Opened(asked.path) as desk:
+        return prompt_answered(asked, desk.recall)
+
+
+def prompt_answered(asked: Asked, recall: Recall) -> tuple[str, Sequence[str]]:
+    """Answer a prompt with a recall that somebody keeps, and say what is to be counted."""
+    found = asked.found = recall.recall(
+        asked.text("prompt"), asked.who.session or None, asked.who.project,
+        prompt_id=asked.text("prompt_id") or None, transcript=asked.text("transcript_path") or None,
+    )  # fmt: skip
+    return said("UserPromptSubmit", found.text), (PROMPT, outcome(found))
+
+
+def session_started(asked: Asked) -> tuple[str, Sequence[str]]:
+    """Answer the start of a session: the start block, or what it had been shown before its context went."""
+    source = asked.text("source") or "startup"
+    text = ready.given(asked) if source == "startup" else None
+    if text is None:
+        asked.project()
+    if not asked.is_served():
+        return "", ()
+    if text is None:
+        text = _started(asked, source)
+    from ledger import begin
+
+    last_s = asked.peeked.last_s if asked.peeked is not None else None
+    return said("SessionStart", text, begin.remark(asked.kept, last_s, asked.now)), ()
+
+
+def _started(asked: Asked, source: str) -> str:
+    """Make the block of a session that starts, and keep it for the next one of this folder."""
+    from ledger import begin
+
+    session, project = asked.who.session or None, asked.who.project
+    with Opened(asked.path) as desk:
+        text = None
+        if session is not None and source != "startup":
+            text = begin.again(desk.reader, session, project, asked.now)
+        elif session is not None and ready.make(asked, desk.reader):
+            text = ready.given(asked)
+        if text is not None:
+            return text
+        return desk.recall.session_start(project, branch_of(asked.text("cwd")), session, source).text
+
+
+def subagent_started(asked: Asked) -> tuple[str, Sequence[str]]:
+    """Answer the start of a subagent: recall for its task where the client tells it, else the start block, once each.
+
+    The internal summariser of a compaction counts as a subagent without a type; it is shown nothing.
+    """
+    agent = asked.text("agent_id")
+    project = asked.project()
+    if not asked.text("agent_type") or not asked.is_served():
+        return "", ()
+    session = f"{asked.who.session}/{agent}"
+    task = next((asked.text(name) for name in TEXT_FIELDS if asked.text(name).strip()), "")
+    with Opened(asked.path) as desk:
+        if task:
+            text = desk.recall.recall(task, session, project).text
+        elif desk.was_shown(session):
+            text = ""
+        else:
+            text = desk.recall.session_start(project, branch_of(asked.text("cwd")), session).text
+    return said("SubagentStart", text), ()
+
+
+EVENTS: dict[str, Callable[[Asked], tuple[str, Sequence[str]]]] = {
+    "prompt": prompt_submitted,
+    "session-start": session_started,
+    "subagent-start": subagent_started,
+}
+"""The events that are answered, by the word that the client's hooks call them with."""
+
+
+# -- parts -----------------------------------------------------------------------------------------------------------
+
+
+class Opened:
+    """A ledger opened for one answer."""
+
+    def __init__(self, path: str) -> None:
+        from ledger.reader import open_reader
+        from ledger.recall import Recall
+
+        self.reader: Reader = open_reader(path, BUSY_MS)
+        try:
+            self.recall: Recall = Recall(self.reader, "hook")
+        except BaseException:
+            self.reader.close()
+            raise
+
+    def was_shown(self, session: str) -> bool:
+        """Tell whether a session was shown anything."""
+        from ledger.exposures import Exposures
+
+        with Exposures(self.reader.path, self.reader.meta()["ledger_id"]) as kept:
+            return bool(kept.shown(session))
+
+    def __enter__(self) -> Opened:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.recall.close()
+        self.reader.close()
+
+
+def outcome(found: Recalled) -> str:
+    """Return what became of a prompt, as it is counted."""
+    if found.text:
+        return SHOWN
+    return MACHINE if found.reasons.get("silence") == "machine" else SILENT
+
+
+def said(event: str, text: str, remark: str = "") -> str:
+    """Return the JSON that the client reads: `text` for the model, `remark` for the person; '' for neither."""
+    document: dict[str, Any] = {}
+    if text:
+        document["hookSpecificOutput"] = {"hookEventName": event, "additionalContext": text}
+    if remark:
+        document["systemMessage"] = remark
+    return json.dumps(document) if document else ""

@@ -1,0 +1,138 @@
+"""What a command hook runs: `PYTHON -I -S …/ledger/hook_main.py EVENT`, the client's JSON on standard input.
+
+It prints the JSON that the client reads or nothing, and exits 0 whatever
+happens: a prompt is never delayed beyond the limit nor broken. What went wrong
+is noted for `learnings doctor`. With `-S` nothing of the installation is on the
+path but what this file lies in, added last, so that nothing there stands
+before the standard library.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+
+HOME = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+
+ANSWERED = ("prompt", "session-start", "subagent-start")
+"""The keys of `hook.EVENTS`: for any other event nothing is loaded."""
+
+STDIN_BYTES = 1_048_576
+"""Most bytes of standard input that are looked at; what is longer is read and dropped."""
+
+LIMITS_S = {"prompt": 0.4}
+START_LIMIT_S = 0.8
+"""Longest that a prompt, and any other event, is held up."""
+
+CUT_CHARS = 12
+"""Characters by which the end of a cut text is moved back at most: the longest escape of JSON is two `\\\\uXXXX`."""
+
+
+def main(arguments: list[str]) -> int:
+    """Answer one event; the exit status is always 0."""
+    event = arguments[0] if arguments else ""
+    try:
+        if event in ANSWERED:
+            _limited(event)
+        said = answered(event, _stdin())
+        if said:
+            os.write(1, said.encode())
+    except Exception as error:  # noqa: BLE001 - a hook that fails says nothing to the client
+        _note(event, type(error).__name__)
+    return 0
+
+
+def answered(event: str, given: bytes) -> str:
+    """Return what the client is to read."""
+    if event not in ANSWERED:
+        return ""
+    from ledger.hook import run
+
+    return run(event, parsed(given), os.environ, ledger_file(), project_of)
+
+
+def parsed(given: bytes) -> dict[str, object]:
+    """Return the client's JSON; of one that was cut, what stands before the cut, its last text included.
+
+    Raises:
+        ValueError: it is none.
+    """
+    import json
+
+    text = given[:STDIN_BYTES].decode("utf-8", "replace")
+    if len(given) <= STDIN_BYTES:
+        found = json.loads(text)
+    else:
+        found = None
+        for less in range(CUT_CHARS):
+            try:
+                found = json.loads(text[: len(text) - less] + '"}')
+                break
+            except ValueError:
+                continue
+    if not isinstance(found, dict):
+        raise ValueError("no object")
+    return found
+
+
+def project_of(folder: str) -> str | None:
+    """Return the project of a folder."""
+    from importers import projects
+
+    return projects.project_of(folder)
+
+
+def ledger_file() -> str:
+    """Return the ledger's file."""
+    from ledger.home import default_file
+
+    return os.path.abspath(os.path.expanduser(default_file(os.environ, sys.platform)))
+
+
+def _stdin() -> bytes:
+    """Return standard input up to one byte more than is looked at; the rest is read, so that nobody's pipe breaks."""
+    parts, size = [], 0
+    while part := os.read(0, 65_536):
+        if size <= STDIN_BYTES:
+            parts.append(part)
+        size += len(part)
+    return b"".join(parts)[: STDIN_BYTES + 1]
+
+
+def _limited(event: str) -> None:
+    """End this process when its time is up, whatever it is doing."""
+    import signal
+
+    if not hasattr(signal, "setitimer"):
+        return  # Windows: the client's own time-out is all there is
+
+    def late(number: int, frame: object) -> None:
+        _note(event, "TooLate", tripped=True)
+        os._exit(0)
+
+    signal.signal(signal.SIGALRM, late)
+    signal.setitimer(signal.ITIMER_REAL, LIMITS_S.get(event, START_LIMIT_S))
+
+
+def _note(event: str, fault: str, tripped: bool = False) -> None:
+    """Leave a line for `doctor`, as far as there is a ledger to leave it beside."""
+    try:
+        import time
+
+        from ledger.hook import LEDGER
+        from ledger.sessions import Sessions
+
+        path = ledger_file()
+        if event in ANSWERED and os.path.isfile(path):
+            kept = Sessions(path)
+            kept.failed(event, os.environ.get("CLAUDE_CODE_ENTRYPOINT", ""), fault, time.time())
+            if tripped:
+                kept.tripped(LEDGER, time.time())
+    except Exception:  # noqa: BLE001 - there is nobody left to tell
+        return
+
+
+if __name__ == "__main__":
+    sys.path.append(HOME)
+    main(sys.argv[1:])
+    os._exit(0)  # nothing is left to write, and taking the interpreter down costs milliseconds
