@@ -123,8 +123,10 @@ def start(words: list[str], env: Mapping[str, str], folder: str, limit_s: float 
         try:
             tools, seconds = _asked(process, begun, begun + limit_s)
             return Start(tools, seconds, "")
-        except (OSError, ValueError, LookupError, TypeError, queue.Empty):
-            return Start(0, 0.0, _reason(process, errors, limit_s))
+        except queue.Empty:
+            return Start(0, 0.0, _reason(process, errors, f"no answer within {limit_s:g} s"))
+        except (OSError, ValueError, LookupError, TypeError):
+            return Start(0, 0.0, _reason(process, errors, "it answers in another language"))
         finally:
             _end(process)
 
@@ -168,6 +170,8 @@ def _answer(said: "queue.SimpleQueue[bytes]", number: int, deadline: float) -> d
         if not line:
             raise LookupError
         message = json.loads(line)
+        if not isinstance(message, dict):
+            raise TypeError
         if message.get("id") == number:
             result = message["result"]
             if not isinstance(result, dict):
@@ -175,12 +179,12 @@ def _answer(said: "queue.SimpleQueue[bytes]", number: int, deadline: float) -> d
             return result
 
 
-def _reason(process: "subprocess.Popen[bytes]", errors: IO[bytes], limit_s: float) -> str:
-    """Say why a server did not answer: how it ended, and the last line it complained with."""
+def _reason(process: "subprocess.Popen[bytes]", errors: IO[bytes], otherwise: str) -> str:
+    """Say why a server did not answer: how it ended, and the last line it complained with; else what is seen."""
     try:
         code = process.wait(0.5)
     except subprocess.TimeoutExpired:
-        return f"no usable answer within {limit_s:g} s"
+        return otherwise
     errors.seek(max(0, errors.seek(0, os.SEEK_END) - 4_096))
     lines = [line for line in errors.read().decode("utf-8", "replace").splitlines() if line.strip()]
     last = clean(" ".join(scrub(lines[-1]).text.split()))[:ERROR_CHARS] if lines else ""
