@@ -19,6 +19,7 @@ from importers import headers, markdown
 from importers.headers import Header
 from importers.markdown import Block, Section
 from importers.subjects import categorised
+from ledger import cliff
 from ledger.model import EVERYWHERE, TAG_CHARS, TAGS_MAX, TITLE_CHARS, Diagnostic, Draft, Source, derived_title
 
 KIND = "memory-note"
@@ -33,9 +34,6 @@ PART_CHARS = 12_000
 
 PROBLEM_PART_CHARS = 3_000
 """Longest problem; a longer `**Why:**` stays in the solution."""
-
-LOADED_LINES, LOADED_UNITS = 200, 25_000
-"""What the client loads of an index: lines, and UTF-16 units (measured with 2.1.332)."""
 
 MISSING_SHOWN = 20
 """Index lines without a target that are named one by one."""
@@ -52,7 +50,6 @@ _SLUG = re.compile(r"[a-z0-9]+(?:[-_][a-z0-9]+)*\Z")
 _EMPTY_HEADING = re.compile(
     r"(?:(?:my|our|the|auto|agent|project|claude|memory|memories|index|notes?|of)\W*)+\Z", re.IGNORECASE
 )
-_COMMENT = re.compile(r"^[ \t]*<!--.*?-->[ \t]*$", re.DOTALL | re.MULTILINE)
 
 
 class Parsed(NamedTuple):
@@ -258,16 +255,12 @@ class _Note:
 
     def _say_what_is_not_loaded(self, text: str) -> None:
         """Say from which line on the client does not load this index; all of it is imported."""
-        kept = _COMMENT.sub(lambda match: "\n" * match[0].count("\n"), text)
-        offset = 0
-        if self.header.raw:
-            kept, offset = "\n".join(kept.split("\n")[self.header.body_line - 1 :]), self.header.body_line - 1
-        dropped = not_loaded(kept)
+        dropped = cliff.cliff(text).first_cut
         if dropped is not None:
             self._say(
-                dropped + offset,
+                dropped,
                 "not-loaded",
-                f"the client loads at most {LOADED_LINES} lines and {LOADED_UNITS:,} UTF-16 units of an index: nothing"
+                f"the client loads at most {cliff.LINES} lines and {cliff.UNITS:,} UTF-16 units of an index: nothing"
                 " from this line on; all of it was read here",
             )
 
@@ -302,21 +295,6 @@ class _Note:
 
     def _say(self, line: int, code: str, message: str) -> None:
         self.diagnostics.append(Diagnostic(self.path, line, code, message))
-
-
-def not_loaded(text: str) -> int | None:
-    """Return the first line of an index that the client does not load, None when it loads all of it."""
-    lines = text.rstrip().split("\n")
-    lead = 0
-    while lead < len(lines) and not lines[lead].strip():
-        lead += 1
-    units = 0
-    for number, line in enumerate(lines[lead:]):
-        units += len(line) if line.isascii() else len(line.encode("utf-16-le", "surrogatepass")) // 2
-        if number >= LOADED_LINES or units > LOADED_UNITS:
-            return lead + number + 1
-        units += 1
-    return None
 
 
 def _split_why(lines: list[markdown.Line]) -> tuple[str, str]:

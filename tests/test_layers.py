@@ -21,6 +21,7 @@ LEVELS = {
         "redact",
         "screen",
         "frame",
+        "cliff",
         "chain",
         "fold",
         "fits",
