@@ -2,7 +2,8 @@
 
 Each part looks at one subject and yields checks: `doctor_told` at what the
 clients were told (`doctor_client` reads it), `doctor_server` at whether that starts, `doctor_use` at
-whether it fires, `doctor_file` at the ledger. Everything is only read; a part
+whether it fires, `doctor_file` at the ledger, `doctor_notes` at
+the client's own memory. Everything is only read; a part
 that cannot be looked at is a check that is broken, never an exception.
 """
 
@@ -10,7 +11,7 @@ import os
 from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
-from ledger import doctor_client, doctor_file, doctor_server, doctor_told, doctor_use, sql
+from ledger import doctor_client, doctor_file, doctor_notes, doctor_server, doctor_told, doctor_use, sql
 from ledger.doctor_check import Around, Check, broken
 from ledger.doctor_client import Told
 from ledger.errors import LedgerError
@@ -39,6 +40,7 @@ def diagnose(around: Around) -> list[Check]:
     checks += _guarded("use", use)
     checks += of_file
     checks += _guarded("beside", doctor_file.beside(around))
+    checks += _guarded("cliff", doctor_notes.checks(around))
     checks += _guarded("program", doctor_file.program(around, package(found)))
     return checks
 

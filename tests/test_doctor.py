@@ -14,7 +14,17 @@ import pytest
 from command import Done
 from set_up import DAY_S, ROOT, Home, by_id
 
-from ledger import cli, doctor, doctor_check, doctor_client, doctor_file, doctor_told, doctor_use, setup_clients
+from ledger import (
+    cli,
+    doctor,
+    doctor_check,
+    doctor_client,
+    doctor_file,
+    doctor_notes,
+    doctor_told,
+    doctor_use,
+    setup_clients,
+)
 from ledger.doctor_check import Around, Check
 from ledger.errors import Unwell
 
@@ -605,6 +615,22 @@ def test_modules_that_are_compiled_at_each_start_are_told(home: Home, tmp_path: 
 
     assert by_id(doctor_file.program(around, str(tmp_path / "missing")))["bytecode"].is_remark
     assert by_id(doctor_file.program(around, ROOT + "/ledger"))["bytecode"].is_remark
+
+
+def test_entries_past_the_cliff_are_named_by_line(home: Home) -> None:
+    """200 lines are loaded; the entries after them are in the file and never in a session."""
+    index = home.folder / ".claude" / "projects" / "-demo" / "memory" / "MEMORY.md"
+    index.parent.mkdir(parents=True)
+    index.write_text("".join(f"- entry {number} about a port\n" for number in range(1, 205)), "utf-8")
+
+    (cliff,) = doctor_notes.checks(home.around)
+
+    assert (cliff.ok, cliff.is_remark) == (True, True)
+    assert "from line 201 on (lines): 201 '- entry 201 about a port'" in cliff.message
+    assert "and 1 more" in cliff.message
+
+    index.write_text("- one entry\n", "utf-8")
+    assert [one.message for one in doctor_notes.checks(home.around)] == ["1 index file loaded whole"]
 
 
 # -- words -----------------------------------------------------------------------------------------------------------
