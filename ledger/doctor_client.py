@@ -32,12 +32,17 @@ class Hook(NamedTuple):
 
 
 class Server(NamedTuple):
-    """One server of ours; `name` is how hooks call it."""
+    """One server of ours; `name` is how hooks call it.
+
+    `is_own` is false of one that a repository brings along: to start it is for
+    the client, which asks first.
+    """
 
     name: str
     entry: dict[str, Any]
     where: str
     client: str = "claude-code"
+    is_own: bool = True
 
 
 class Told(NamedTuple):
@@ -168,13 +173,11 @@ def _servers(around: Around, state: str, faults: list[str]) -> Iterator[Server]:
     document = _document(state, faults, around)
     projects = document.get("projects")
     local = projects.get(around.folder) if isinstance(projects, dict) else None
+    yield from _ours(document, "mcpServers", around.shown(state), "claude-code")
+    yield from _ours(local, "mcpServers", f"{around.shown(state)}, projects", "claude-code")
     shared = os.path.join(around.folder, ".mcp.json")
-    for where, held in (
-        (around.shown(state), document),
-        (f"{around.shown(state)}, projects", local),
-        (around.shown(shared), _document(shared, faults, around)),
-    ):
-        yield from _ours(held, "mcpServers", where, "claude-code")
+    for server in _ours(_document(shared, faults, around), "mcpServers", around.shown(shared), "claude-code"):
+        yield server._replace(is_own=False)
 
 
 def _other_servers(around: Around, faults: list[str]) -> Iterator[Server]:

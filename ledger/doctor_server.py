@@ -54,8 +54,8 @@ class Start(NamedTuple):
 
 
 def checks(around: Around, servers: Iterable[Server]) -> Iterator[Check]:
-    """Yield how the registered servers start."""
-    found = {json.dumps([server_words(one.entry), one.entry.get("env")]): one for one in servers}
+    """Yield how the registered servers start; what a repository brings along is never run."""
+    found = {json.dumps([server_words(one.entry), one.entry.get("env")]): one for one in servers if one.is_own}
     if found:
         yield _judged([(one, *_tried(around, one)) for one in list(found.values())[:SERVERS_MAX]])
 
