@@ -23,8 +23,8 @@ def checks(around: Around) -> Iterator[Check]:
     if over:
         yield remark(
             "cliff",
-            f"the client loads {LINES} lines or {UNITS:,} UTF-16 units of an index, and no more: {listed(over)}; all of it "
-            "is imported into the ledger; shorten the index, or move entries into notes of their own",
+            f"the client loads {LINES} lines or {UNITS:,} UTF-16 units of an index: {listed(over)}; `learnings scan` "
+            "imports all of it; shorten the index, or move entries into notes of their own",
         )
     else:
         yield fine("cliff", f"{many(len(found), 'index file')} loaded whole" if found else "there is no memory index")

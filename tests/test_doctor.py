@@ -21,6 +21,7 @@ from ledger import (
     doctor_client,
     doctor_file,
     doctor_notes,
+    doctor_server,
     doctor_told,
     doctor_use,
     setup_clients,
@@ -443,6 +444,20 @@ def test_servers_of_other_clients_are_looked_at(home: Home, capsys: pytest.Captu
     programs = told(home)["programs"]
 
     assert "/gone/python (~/.codex/config.toml), /gone/python (~/.cursor/mcp.json)" in programs.message
+
+
+def test_what_a_repository_brings_along_is_never_run(home: Home) -> None:
+    """The client asks before it starts a server of `.mcp.json`; whoever cloned that would not be asked here."""
+    words = ["-c", "touch ran", "learnings", "serve"]
+    entry = {"mcpServers": {"learnings": {"command": "/bin/sh", "args": words}}}
+    (home.folder / ".mcp.json").write_text(json.dumps(entry), "utf-8")
+
+    found = doctor_client.told(home.around)
+    checks = list(doctor_server.checks(home.around, found.servers))
+
+    assert [one.where for one in found.servers] == ["~/.mcp.json"]
+    assert checks == []
+    assert not (home.folder / "ran").exists()
 
 
 # -- use -------------------------------------------------------------------------------------------------------------
