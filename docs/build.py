@@ -201,6 +201,7 @@ ENVIRONMENT = {
     "CLAUDE_CODE_SESSION_ATTENDED": "set by the client: `0` is a session that nobody sits at, a robot too",
     "CLAUDE_CODE_SESSION_ID": "set by the client: the session that a server's searches and saves are counted for",
     "CLAUDECODE": "set by the client: a server makes ready for its prompts at once",
+    "PYTHONDONTWRITEBYTECODE": "Python's own; `learnings doctor` says when it is set",
     "XDG_DATA_HOME": "on Linux, the folder that holds `learnings/ledger.db` (default `~/.local/share`)",
     "CLAUDE_CONFIG_DIR": "`learnings setup claude-code`: the folder of both its files (default `~/.claude`, and `~`)",
     "CODEX_HOME": "`learnings setup codex`: the folder of `config.toml` (default `~/.codex`)",

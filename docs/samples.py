@@ -156,6 +156,7 @@ def play(session: Session) -> None:
     session.run("on", "--project", "demo")
     session.run("setup", "cursor")
     session.run("setup", "cursor", "--uninstall")
+    session.run("doctor")
     session.run("project", "show", session.folder)
     session.run("project", "list")
     session.run("project", "alias", "demo", "old-demo")

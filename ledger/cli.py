@@ -49,6 +49,7 @@ TABLE = (
     ("project", "ledger.cli_settings:project", "show which project a folder belongs to; give projects other names"),
     ("config", "ledger.cli_settings:config", "show and change settings"),
     ("setup", "ledger.cli_setup:setup", "tell an agent's client of this program: server, hooks, permission"),
+    ("doctor", "ledger.cli_doctor:doctor", "say what works, what has stopped, and what to do about it"),
     ("off", "ledger.cli_settings:off", "show nothing to prompts any more, everywhere or in one project"),
     ("on", "ledger.cli_settings:on", "take that back"),
     ("eval", "ledger.cli_eval:evaluate", "measure retrieval on labelled cases, or make cases of judged exposures"),

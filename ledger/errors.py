@@ -14,6 +14,7 @@
     │   ├── Locked (35) · NoSpace (36) · RolledBack (37) · Replaced (38)
     │   ├── UnsafePlace (27) · StaleProjection (29)
     ├── Damaged (39)
+    ├── Unwell (18)
     └── GuardFailed (28)
 
 A message says what happened, what became of the data, and what to do (`hint`).
@@ -253,6 +254,12 @@ class Damaged(LedgerError):
     """The log does not verify; rebuilding from it is refused."""
 
     exit_code = 39
+
+
+class Unwell(LedgerError):
+    """`doctor` found something that is broken; what that is stands in its answer."""
+
+    exit_code = 18
 
 
 class UnsafePlace(FileFault):

@@ -73,6 +73,10 @@ WHERE seq > :after AND kind IN ('learning.recorded', 'learning.superseded', 'lea
 GROUP BY channel, actor_id ORDER BY channel, actor_id"""
 """Learnings that were written after a seq, by channel and by who wrote."""
 
+LAST_SAVES = """SELECT channel, max(recorded_at), count(*) FROM event
+WHERE kind IN ('learning.recorded', 'learning.superseded', 'learning.proposed') GROUP BY channel ORDER BY channel"""
+"""When each channel wrote a learning last, and how many it wrote."""
+
 JUDGEMENTS = """SELECT exposure, learning_id, verdict, project, keywords, event_seq FROM judgement
 WHERE to_seq IS NULL ORDER BY event_seq, learning_id"""
 """The verdicts that hold, in the order they were given."""

@@ -30,6 +30,7 @@ READS = {
     "export",
     "serve",
     "verify",
+    "doctor",
     "help",
     "project",
     "config",

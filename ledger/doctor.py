@@ -1,0 +1,78 @@
+"""Find what has stopped without a sound: hooks that no longer fire, servers that no longer start, logs at a standstill.
+
+Each part looks at one subject and yields checks: `doctor_told` at what the
+clients were told (`doctor_client` reads it), `doctor_server` at whether that starts, `doctor_use` at
+whether it fires, `doctor_file` at the ledger, `doctor_notes` at
+the client's own memory. Everything is only read; a part
+that cannot be looked at is a check that is broken, never an exception.
+"""
+
+import os
+from collections.abc import Iterable, Iterator
+from typing import NamedTuple
+
+from ledger import doctor_client, doctor_file, doctor_notes, doctor_server, doctor_told, doctor_use, sql
+from ledger.doctor_check import Around, Check, broken
+from ledger.doctor_client import Told
+from ledger.errors import LedgerError
+from ledger.reader import Reader, open_reader
+from ledger.sessions import Sessions
+from ledger.setup_clients import HOOK_SCRIPT
+
+
+class Log(NamedTuple):
+    """What other parts need to know of the log: when learnings were saved, and whether robots are served."""
+
+    saved: list[tuple[str, str, int]]
+    serves_robots: bool
+
+
+def diagnose(around: Around) -> list[Check]:
+    """Return every check, each `id` once, in the order in which a person reads them."""
+    found = doctor_client.told(around)
+    checks = list(_guarded("clients", doctor_told.checks(around, found)))
+    checks += _guarded("server", doctor_server.checks(around, found.servers))
+    log: list[Log] = []
+    of_file = list(_guarded("ledger", _file(around, log)))
+    use = doctor_use.checks(
+        around, found, Sessions(around.file), log[0].saved if log else None, bool(log and log[0].serves_robots)
+    )
+    checks += _guarded("use", use)
+    checks += of_file
+    checks += _guarded("beside", doctor_file.beside(around))
+    checks += _guarded("cliff", doctor_notes.checks(around))
+    checks += _guarded("program", doctor_file.program(around, package(found)))
+    return checks
+
+
+def _file(around: Around, log: list[Log]) -> Iterator[Check]:
+    """Yield the checks of the ledger; put what others need to know of it into `log`."""
+    if not os.path.lexists(around.file):
+        yield doctor_file.missing(around)
+        return
+    with open_reader(around.file) as reader:
+        yield from doctor_file.checks(around, reader)
+        log.append(Log(_saved(reader), doctor_file.robots_are_served(around, reader)))
+
+
+def _saved(reader: Reader) -> list[tuple[str, str, int]]:
+    return [(str(channel), str(at), int(count)) for channel, at, count in reader.rows(sql.LAST_SAVES, {})]
+
+
+def _guarded(name: str, checks: Iterable[Check]) -> Iterator[Check]:
+    """Yield checks; where one cannot be made, say so under `name`, in this project's words or by the error's type."""
+    try:
+        yield from checks
+    except LedgerError as error:
+        yield broken(name, str(error))
+    except (OSError, ValueError, ArithmeticError, LookupError, TypeError) as error:
+        yield broken(name, f"it could not be looked at ({type(error).__name__}); nothing was changed; report this")
+
+
+def package(found: Told) -> str:
+    """Return the folder of the modules that hooks run: of the registered script, else this one."""
+    for hook in found.ours:
+        for word in doctor_client.command_of(hook.call)[1]:
+            if os.path.basename(word) == HOOK_SCRIPT and os.path.isfile(word):
+                return os.path.dirname(word)
+    return os.path.dirname(os.path.abspath(__file__))
