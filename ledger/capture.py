@@ -13,12 +13,14 @@ import os
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any, NamedTuple
 
-from ledger import handover, ingest, place
+from ledger import handover, ingest, place, sql
 from ledger.errors import BadInput
+from ledger.home import machine_of
 from ledger.ingest import Imported
 from ledger.ledger import Ledger
 from ledger.model import TRUST_AGENT, TRUST_NOTES, Reading, hook
 from ledger.results import Summarised
+from ledger.settings import is_off
 
 WRITERS = ("Write", "Edit", "MultiEdit")
 """Tools that write a file and say which."""
@@ -127,8 +129,12 @@ def _settled(
     project_of: Callable[[str], str | None],
     told: Settled,
 ) -> bool:
-    """Do what one record asks for; False when it cannot be."""
+    """Do what one record asks for; False when it cannot be. What is switched off goes without a trace."""
     cwd, path = record.get("cwd"), record.get("path")
+    if is_off(
+        ledger.reader.rows(sql.SETTINGS, {}), machine_of(ledger.path), project_of(cwd) if isinstance(cwd, str) else None
+    ):
+        return True
     if record.get("kind") == "summary":
         payload = {"session_id": record.get("session_id"), "compact_summary": record.get("text")}
         kept = compacted(ledger, payload, project_of(cwd) if isinstance(cwd, str) else None)

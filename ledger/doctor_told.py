@@ -58,7 +58,8 @@ def _registered(found: Told) -> Check:
     missing = [event for event in WORDS if event not in found.events]
     if missing:
         return broken(
-            "hooks", f"no hook for {listed(missing)}; nothing is shown then; run `learnings setup claude-code` again"
+            "hooks",
+            f"no hook for {listed(missing)}; nothing is shown or kept then; run `learnings setup claude-code` again",
         )
     named = {one.name for one in servers}
     unmet = {str(one.call.get("server")) for one in found.ours if one.call.get("type") == "mcp_tool"} - named
@@ -79,7 +80,7 @@ def _duplicates(found: Told) -> Check:
     ]
     servers = [one.where for one in found.servers if one.client == "claude-code"]
     if len(servers) > 1:
-        twice.append(f"the server ({listed(servers)})")
+        twice.insert(0, f"the server ({listed(servers)})")
     if twice:
         return broken(
             "duplicates",

@@ -152,7 +152,12 @@ def _fired(around: Around, found: Told, rows: list[dict[str, Any]], ran: list[Ra
 
 
 def _missed(event: str, people: Iterable[Ran], since: float) -> list[float]:
-    """Return when a hook should have fired since its last success, each session once."""
+    """Return when a hook should have fired since its last success, each session once.
+
+    A session need not write a note, be compacted or have ended: of these, silence says nothing.
+    """
+    if event in clients.CAPTURES and event != "Stop":
+        return []
     if WORDS[event] == "subagent-start":
         times = [[at for at in one.subagents if at > since + SLACK_S] for one in people]
         return [min(found) for found in times if found]

@@ -1,9 +1,11 @@
-"""Answer the events of an agent's client: what a prompt, a session and a subagent are shown.
+"""Answer the events of an agent's client: what a prompt, a session and a subagent are shown, and what is kept of them.
 
 One function an event, from the client's JSON to the JSON it reads, '' for
-nothing. Whatever goes wrong is noted in `sessions.db` and answered by nothing:
-a hook never delays or breaks a prompt. Robots get nothing unless the setting
-`robots` is on; `LEARNINGS_OFF=1` and the setting `off` come first.
+nothing. What a tool wrote, a compaction summed up and an agent said last is
+handed to the queue (`handover.py`) and answered by nothing. Whatever goes wrong
+is noted in `sessions.db` and answered by nothing: a hook never delays or breaks
+a prompt. Robots get and feed nothing unless the setting `robots` is on;
+`LEARNINGS_OFF=1` and the setting `off` come first.
 The way from the working folder to the project is the caller's, because it lies
 above this level.
 Lean path: stdlib only, and `typing` only where the read path brings it.
@@ -28,6 +30,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
     from typing import Any
 
+    from ledger.handover import Handed
     from ledger.reader import Reader
     from ledger.recall import Recall, Recalled
 
@@ -36,6 +39,12 @@ BUSY_MS = 100
 
 LEDGER = "ledger"
 """Name of the breaker of the ledger's file."""
+
+NOTE_ENDING = ".md"
+"""What a note's name ends in: for any other file that a tool wrote nothing is loaded."""
+
+NOTHING_OF_OURS = ("", "robot", "empty", "echo", "no note", "no transcript")
+"""Outcomes of handing something over that are no fault: it was kept, or there was nothing to keep."""
 
 TEXT_FIELDS = ("prompt", "task", "description")
 """Where a client may say what a subagent is to do."""
@@ -72,6 +81,18 @@ class Asked:
         if known is None or known.is_off(self.who.project, self.path):
             return False
         return not self.who.is_robot or known.allows_robots(self.path)
+
+    def feeds(self) -> bool:
+        """Tell whether something of this caller may be kept.
+
+        What a ledger says that cannot be read now is asked again when the queue is
+        settled (`capture.settle`); a robot feeds nothing until then.
+        """
+        return not self.who.is_robot or (self.peeked is not None and self.peeked.allows_robots(self.path))
+
+
+class NotKept(Exception):
+    """Something was handed over and could not be kept."""
 
 
 class Peeked:
@@ -137,16 +158,28 @@ def run(
         return ""
     asked, begun = Asked(payload, env, path, project_of, clock()), time.perf_counter()
     try:
-        if not asked.kept.allowed(LEDGER, asked.now):
+        if event in CAPTURES:
+            _seen(asked)
+        elif not asked.kept.allowed(LEDGER, asked.now):
             return ""
-        asked.peeked = peek(path)
+        else:
+            asked.peeked = peek(path)
         said, used = act(asked)
     except Exception as error:  # noqa: BLE001 - the one place that swallows everything (STYLE, errors)
         noted(asked, event, error)
         return ""
     asked.kept.ran(event, asked.who, 1_000 * (time.perf_counter() - begun), asked.now, used)
-    asked.kept.passed(LEDGER)
+    if asked.peeked is not None:
+        asked.kept.passed(LEDGER)
     return said
+
+
+def _seen(asked: Asked) -> None:
+    """Look at the settings; a ledger that cannot be read does not keep anything from being handed over."""
+    try:
+        asked.peeked = peek(asked.path)
+    except (sqlite3.Error, OSError):
+        asked.peeked = None
 
 
 def noted(asked: Asked, event: str, error: BaseException) -> bool:
@@ -233,12 +266,69 @@ def subagent_started(asked: Asked) -> tuple[str, Sequence[str]]:
     return said("SubagentStart", text), ()
 
 
+def tool_used(asked: Asked) -> tuple[str, Sequence[str]]:
+    """Keep which note a tool has written. A robot's is remembered too, or it would pass for a person's edit."""
+    given = asked.payload.get("tool_input")
+    path = given.get("file_path") if isinstance(given, dict) else None
+    if not isinstance(path, str) or not path.lower().endswith(NOTE_ENDING):
+        return "", ()
+    from ledger import handover
+
+    return _handed(asked, handover.noted)
+
+
+def compacted(asked: Asked) -> tuple[str, Sequence[str]]:
+    """Keep the summary that a compaction made."""
+    from ledger import handover
+
+    return _handed(asked, handover.compacted)
+
+
+def stopped(asked: Asked) -> tuple[str, Sequence[str]]:
+    """Keep what an agent said last."""
+    from ledger import handover
+
+    return _handed(asked, handover.stopped)
+
+
+def pointed(asked: Asked) -> tuple[str, Sequence[str]]:
+    """Keep where the transcript is, before a compaction and at a session's end."""
+    from ledger import handover
+
+    return _handed(asked, handover.pointed)
+
+
+def _handed(asked: Asked, hand: Callable[..., Handed]) -> tuple[str, Sequence[str]]:
+    """Hand something over unless it is switched off here; the client is answered by nothing.
+
+    Raises:
+        NotKept: the disk, a bound of the queue or the redactor refused it.
+    """
+    project = asked.project()
+    if asked.peeked is not None and asked.peeked.is_off(project, asked.path):
+        return "", ()
+    why = hand(asked.path, asked.payload, feeds=asked.feeds(), now=asked.now).why
+    if why not in NOTHING_OF_OURS:
+        raise NotKept(why)
+    return "", ()
+
+
+CAPTURES: dict[str, Callable[[Asked], tuple[str, Sequence[str]]]] = {
+    "tool": tool_used,
+    "compact": compacted,
+    "stop": stopped,
+    "end": pointed,
+    "precompact": pointed,
+}
+"""The events of which something is kept, by the same words; a ledger that hangs does not keep them from it."""
+
 EVENTS: dict[str, Callable[[Asked], tuple[str, Sequence[str]]]] = {
     "prompt": prompt_submitted,
     "session-start": session_started,
     "subagent-start": subagent_started,
+    **CAPTURES,
 }
-"""The events that are answered, by the word that the client's hooks call them with."""
+"""The events that are known, by the word that the client's hooks call them with."""
 
 
 # -- parts -----------------------------------------------------------------------------------------------------------

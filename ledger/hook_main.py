@@ -14,15 +14,18 @@ import sys
 
 HOME = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 
-ANSWERED = ("prompt", "session-start", "subagent-start")
+ANSWERED = ("prompt", "session-start", "subagent-start", "tool", "compact", "stop", "end", "precompact")
 """The keys of `hook.EVENTS`: for any other event nothing is loaded."""
+
+READS = ("prompt", "session-start", "subagent-start")
+"""Those that wait for the ledger: when one of them is late, it is not waited for until it has rested."""
 
 STDIN_BYTES = 1_048_576
 """Most bytes of standard input that are looked at; what is longer is read and dropped."""
 
-LIMITS_S = {"prompt": 0.4}
+LIMITS_S = {"prompt": 0.4, "compact": 1.5, "end": 1.5, "precompact": 1.5}
 START_LIMIT_S = 0.8
-"""Longest that a prompt, and any other event, is held up."""
+"""Longest that an event is held up. Handing over takes 0.1 s; where nobody waits to type, a slow disk gets longer."""
 
 CUT_CHARS = 12
 """Characters by which the end of a cut text is moved back at most: the longest escape of JSON is two `\\\\uXXXX`."""
@@ -107,7 +110,7 @@ def _limited(event: str) -> None:
         return  # Windows: the client's own time-out is all there is
 
     def late(number: int, frame: object) -> None:
-        _note(event, "TooLate", tripped=True)
+        _note(event, "TooLate", tripped=event in READS)
         os._exit(0)
 
     signal.signal(signal.SIGALRM, late)

@@ -36,10 +36,26 @@ RECALL_TIMEOUT_S = 0.5
 server answers within 0.3 s whatever happens, so only a server that hangs is met by this."""
 
 COMMAND_TIMEOUT_S = 2
-"""When the client stops waiting for a command hook; the script's own limit is 0.8 s after its interpreter is up."""
+"""When the client stops waiting for a command hook; the script's own limit is 1.5 s at most after its interpreter
+is up. It is written out because a session's end would be given about 1.5 s for all of it (2.1.332)."""
 
-COMMAND_HOOKS = {"SessionStart": "session-start", "SubagentStart": "subagent-start"}
-"""Events that a command answers, with the event's name on its command line: at these no server can be called."""
+COMMAND_HOOKS = {
+    "SessionStart": "session-start",
+    "SubagentStart": "subagent-start",
+    "PostToolUse": "tool",
+    "PreCompact": "precompact",
+    "PostCompact": "compact",
+    "Stop": "stop",
+    "SessionEnd": "end",
+}
+"""Events that a command answers, with the event's name on its command line. At a start and an end no server can be
+called, and what is handed over has to be kept whatever has become of the server."""
+
+CAPTURES = ("PostToolUse", "PreCompact", "PostCompact", "Stop", "SessionEnd")
+"""Those of which something is kept and at which nothing is shown."""
+
+MATCHERS = {"PostToolUse": "Write|Edit|MultiEdit"}
+"""Which tools an event is wanted of: those that write a file and say which."""
 
 HOOK_SCRIPT = "hook_main.py"
 
@@ -61,7 +77,10 @@ class Program(NamedTuple):
 def hooks(server: str, command_of: Callable[[str], str]) -> dict[str, dict[str, Any]]:
     """Return the one group of hooks for each event; `server` is its name as a hook has to call it."""
     groups: dict[str, dict[str, Any]] = {
-        event: {"hooks": [{"type": "command", "command": command_of(word), "timeout": COMMAND_TIMEOUT_S}]}
+        event: {
+            **({"matcher": MATCHERS[event]} if event in MATCHERS else {}),
+            "hooks": [{"type": "command", "command": command_of(word), "timeout": COMMAND_TIMEOUT_S}],
+        }
         for event, word in COMMAND_HOOKS.items()
     }
     call = {"type": "mcp_tool", "server": server, "tool": RECALL_TOOL, "input": RECALL_INPUT}

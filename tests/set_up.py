@@ -104,6 +104,7 @@ class Home:
         who = Caller(path.stem, "demo", entrypoint, entrypoint == "cli", "startup")
         assert self.kept.ran("session-start", who, 20, at)
         assert self.kept.ran("prompt", who, 5, at, (PROMPT,))
+        assert self.kept.ran("stop", who, 90, at)
 
 
 def by_id(checks: Any) -> dict[str, Check]:

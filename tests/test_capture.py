@@ -324,6 +324,22 @@ def test_what_hooks_handed_over_is_done_by_whoever_has_the_ledger(
     assert [one.lane for one in handover.waiting(ledger.path)] == [handover.LATER]
 
 
+def test_what_waits_of_a_project_that_is_switched_off_is_dropped(
+    ledger: Ledger, notes: Notes, home: Path, memory: Path
+) -> None:
+    """A hook keeps it while the ledger cannot be asked; whoever settles asks."""
+    (memory / "pooler.md").write_text(POOLER)
+    handover.noted(ledger.path, {**used(memory / "pooler.md"), "cwd": "/src/demo"})
+    handover.compacted(ledger.path, {"session_id": "s-1", "compact_summary": "We moved the job.", "cwd": "/src/demo"})
+    ledger.set("off", '["demo"]')
+
+    told = capture.settle(ledger, notes, str(home), os.path.basename)
+
+    assert told == ([], [], 0)
+    assert handover.waiting(ledger.path) == []
+    assert ledger.reader.summary("demo") is None
+
+
 def test_a_note_that_was_changed_since_is_left_to_the_scan(
     ledger: Ledger, tool: Tool, scan: Scan, notes: Notes, home: Path, memory: Path
 ) -> None:

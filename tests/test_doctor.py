@@ -28,6 +28,7 @@ from ledger import (
 )
 from ledger.doctor_check import Around, Check
 from ledger.errors import Unwell
+from ledger.sessions import Caller
 
 OURS = setup_clients.plugin_hooks()["hooks"]
 THEIRS = {"UserPromptSubmit": [{"hooks": [{"type": "command", "command": "node ${CLAUDE_PLUGIN_ROOT}/inject.js"}]}]}
@@ -196,6 +197,19 @@ def test_one_session_without_hooks_is_a_remark(healthy: Home) -> None:
 
     assert (fired.ok, fired.is_remark) == (True, True)
     assert "1 session of people ran since" in fired.message
+
+
+def test_sessions_in_which_nothing_was_kept_are_seen(healthy: Home) -> None:
+    """Recall works and capture has stopped; that no note was written or no context compacted says nothing."""
+    for days in (0.4, 0.3, 0.2):
+        who = Caller(healthy.transcript(days).stem, "demo", "cli", True, "startup")
+        for event in ("session-start", "prompt"):
+            assert healthy.kept.ran(event, who, 20, healthy.now - days * 86_400)
+
+    fired = used(healthy)["fired"]
+
+    assert not fired.ok
+    assert fired.message.startswith("stop fired last for a person 12 hours ago and 3 sessions of people ran since; ")
 
 
 def test_a_subagent_that_was_shown_nothing_is_seen(healthy: Home) -> None:

@@ -51,7 +51,7 @@ def test_every_timeout_is_in_seconds() -> None:
     ):
         waits = [hook["timeout"] for held in groups for group in held for hook in group["hooks"]]
 
-        assert len(waits) == 3
+        assert len(waits) == 8
         assert all(0 < wait <= 2 for wait in waits)
 
 

@@ -193,6 +193,13 @@ def test_a_moved_interpreter_is_brought_up_to_date_and_the_first_backup_stays() 
     assert setup_json.take(second, moved, before=text) == text
 
 
+def test_only_tools_that_write_a_file_call_a_hook() -> None:
+    """Every other tool call is left alone; each hook has a time-out of its own, a session's end above all."""
+    assert OUR_HOOKS["PostToolUse"]["matcher"] == "Write|Edit|MultiEdit"
+    assert [event for event, group in OUR_HOOKS.items() if "matcher" in group] == ["PostToolUse"]
+    assert {hook["timeout"] for group in OUR_HOOKS.values() for hook in group["hooks"]} == {0.5, 2}
+
+
 def test_hooks_of_ours_that_are_there_twice_become_one() -> None:
     """As after two set-ups by hand; a group that holds another's hook too keeps it."""
     ours = OUR_HOOKS["SessionStart"]["hooks"][0]
