@@ -29,7 +29,7 @@ class Log(NamedTuple):
 
 def diagnose(around: Around) -> list[Check]:
     """Return every check, each `id` once, in the order in which a person reads them."""
-    found = doctor_client.told(around)
+    found = _told(around)
     checks = list(_guarded("clients", doctor_told.checks(around, found)))
     checks += _guarded("server", doctor_server.checks(around, found.servers))
     log: list[Log] = []
@@ -42,7 +42,23 @@ def diagnose(around: Around) -> list[Check]:
     checks += _guarded("beside", doctor_file.beside(around))
     checks += _guarded("cliff", doctor_notes.checks(around))
     checks += _guarded("program", doctor_file.program(around, package(found)))
-    return checks
+    return _once(checks)
+
+
+def _told(around: Around) -> Told:
+    try:
+        return doctor_client.told(around)
+    except Exception as error:  # noqa: BLE001 - the ledger can be looked at all the same
+        return Told([], [], [f"what clients were told cannot be read ({type(error).__name__})"], [], None)
+
+
+def _once(checks: Iterable[Check]) -> list[Check]:
+    """Return each id once, in its first place; what is broken is what counts."""
+    found: dict[str, Check] = {}
+    for check in checks:
+        if check.id not in found or found[check.id].ok:
+            found[check.id] = check
+    return list(found.values())
 
 
 def _file(around: Around, log: list[Log]) -> Iterator[Check]:
@@ -65,7 +81,7 @@ def _guarded(name: str, checks: Iterable[Check]) -> Iterator[Check]:
         yield from checks
     except LedgerError as error:
         yield broken(name, str(error))
-    except (OSError, ValueError, ArithmeticError, LookupError, TypeError) as error:
+    except Exception as error:  # noqa: BLE001 - one part must not take the answers of the others away
         yield broken(name, f"it could not be looked at ({type(error).__name__}); nothing was changed; report this")
 
 
