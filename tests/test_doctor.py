@@ -65,7 +65,7 @@ def examined(home: Home, capsys: pytest.CaptureFixture[str]) -> Callable[..., Do
 def healthy(home: Home) -> Home:
     """Return a home that was set up ten days ago and is used every day."""
     home.set_up()
-    home.record(days=1)
+    home.record(days=10)
     for days in (9, 5, 2, 0.5):
         home.session(days)
     return home
@@ -90,10 +90,11 @@ def told(home: Home) -> dict[str, Check]:
     return by_id(doctor_told.checks(home.around, doctor_client.told(home.around)))
 
 
-def used(home: Home, serves_robots: bool = False, saved: Any = None) -> dict[str, Check]:
-    """Return the checks of use."""
+def used(home: Home, serves_robots: bool = False, saved: Any = (), began: float = 0.0) -> dict[str, Check]:
+    """Return the checks of use, for a log that is older than everything unless that is said."""
     found = doctor_client.told(home.around)
-    return by_id(doctor_use.checks(home.around, found, home.kept, saved, serves_robots))
+    log = doctor_use.Log(list(saved), serves_robots, began)
+    return by_id(doctor_use.checks(home.around, found, home.kept, log if os.path.exists(home.file) else None))
 
 
 def of_file(home: Home, **more: str) -> dict[str, Check]:
@@ -132,6 +133,7 @@ def test_a_set_up_of_today_is_not_blamed_for_the_sessions_before_it(home: Home) 
     """Somebody who used the client for a month sets this up now."""
     for days in range(1, 20):
         home.transcript(days)
+    home.record(days=19)
 
     home.set_up(days=0)
 
@@ -171,6 +173,7 @@ def test_nothing_is_written(healthy: Home, examined: Callable[..., Done]) -> Non
 def test_a_hook_that_never_fired_in_9_days_though_sessions_ran(home: Home, examined: Callable[..., Done]) -> None:
     """The transcripts are the witness: nothing of ours knows that a session ran."""
     home.set_up(days=9.5)
+    home.record(days=9.5)
     for days in (9, 6, 4, 1):
         home.transcript(days)
 
@@ -178,6 +181,29 @@ def test_a_hook_that_never_fired_in_9_days_though_sessions_ran(home: Home, exami
 
     assert "fired" in broken_ids(done)
     assert "prompt never fired for a person in 9 days though 4 sessions of people ran" in message(done, "fired")
+
+
+def test_sessions_from_before_the_ledger_leave_no_trace(home: Home) -> None:
+    """A hook without a ledger notes nothing, so that only what ran since is held against it."""
+    home.set_up(days=20)
+    home.record()
+    for days in (9, 6, 4, 1):
+        home.transcript(days)
+
+    assert used(home, began=home.now)["fired"].ok
+
+
+def test_a_set_up_without_a_ledger_is_told_once_sessions_ran(home: Home) -> None:
+    """On the first day it is a remark; after a week nobody will look again by himself."""
+    home.set_up(days=1)
+    for days in (0.9, 0.5, 0.1):
+        home.transcript(days)
+    assert used(home)["fired"].is_remark
+
+    home.age(days=9)
+
+    assert not used(home)["fired"].ok
+    assert "never fired visibly in 9 days: 3 sessions of people ran" in used(home)["fired"].message
 
 
 def test_a_hook_that_stopped_is_told_with_its_last_success(healthy: Home) -> None:
@@ -299,7 +325,7 @@ def test_a_ledger_behind_its_anchor(healthy: Home, examined: Callable[..., Done]
 def test_a_week_of_robots_does_not_look_like_use(home: Home, examined: Callable[..., Done]) -> None:
     """The hooks of a scheduler's sessions fire every day, and those of a person do not."""
     home.set_up(days=20)
-    home.record(days=1)
+    home.record(days=20)
     home.session(12)
     for days in (6, 5, 4, 3, 2, 1):
         home.session(days, "sdk-cli")
