@@ -9,40 +9,46 @@ that cannot be looked at is a check that is broken, never an exception.
 
 import os
 from collections.abc import Iterable, Iterator
-from typing import NamedTuple
 
 from ledger import doctor_client, doctor_file, doctor_notes, doctor_server, doctor_told, doctor_use, sql
-from ledger.doctor_check import Around, Check, broken
+from ledger.doctor_check import Around, Check, broken, seconds_of
 from ledger.doctor_client import Told
+from ledger.doctor_use import Log
 from ledger.errors import LedgerError
-from ledger.reader import Reader, open_reader
+from ledger.reader import open_reader
 from ledger.sessions import Sessions
 from ledger.setup_clients import HOOK_SCRIPT
 
 
-class Log(NamedTuple):
-    """What other parts need to know of the log: when learnings were saved, and whether robots are served."""
-
-    saved: list[tuple[str, str, int]]
-    serves_robots: bool
-
-
 def diagnose(around: Around) -> list[Check]:
     """Return every check, each `id` once, in the order in which a person reads them."""
-    found = doctor_client.told(around)
+    found = _told(around)
     checks = list(_guarded("clients", doctor_told.checks(around, found)))
     checks += _guarded("server", doctor_server.checks(around, found.servers))
     log: list[Log] = []
     of_file = list(_guarded("ledger", _file(around, log)))
-    use = doctor_use.checks(
-        around, found, Sessions(around.file), log[0].saved if log else None, bool(log and log[0].serves_robots)
-    )
-    checks += _guarded("use", use)
+    checks += _guarded("use", doctor_use.checks(around, found, Sessions(around.file), log[0] if log else None))
     checks += of_file
     checks += _guarded("beside", doctor_file.beside(around))
     checks += _guarded("cliff", doctor_notes.checks(around))
     checks += _guarded("program", doctor_file.program(around, package(found)))
-    return checks
+    return _once(checks)
+
+
+def _told(around: Around) -> Told:
+    try:
+        return doctor_client.told(around)
+    except Exception as error:  # noqa: BLE001 - the ledger can be looked at all the same
+        return Told([], [], [f"what clients were told cannot be read ({type(error).__name__})"], [], None)
+
+
+def _once(checks: Iterable[Check]) -> list[Check]:
+    """Return each id once, in its first place; what is broken is what counts."""
+    found: dict[str, Check] = {}
+    for check in checks:
+        if check.id not in found or found[check.id].ok:
+            found[check.id] = check
+    return list(found.values())
 
 
 def _file(around: Around, log: list[Log]) -> Iterator[Check]:
@@ -52,11 +58,10 @@ def _file(around: Around, log: list[Log]) -> Iterator[Check]:
         return
     with open_reader(around.file) as reader:
         yield from doctor_file.checks(around, reader)
-        log.append(Log(_saved(reader), doctor_file.robots_are_served(around, reader)))
-
-
-def _saved(reader: Reader) -> list[tuple[str, str, int]]:
-    return [(str(channel), str(at), int(count)) for channel, at, count in reader.rows(sql.LAST_SAVES, {})]
+        saved = [(str(channel), str(at), int(count)) for channel, at, count in reader.rows(sql.LAST_SAVES, {})]
+        first = reader.rows(sql.RECORDED_AT, {"seq": 1})
+        began = seconds_of(first[0][0]) if first else os.stat(around.file).st_mtime
+        log.append(Log(saved, doctor_file.robots_are_served(around, reader), began))
 
 
 def _guarded(name: str, checks: Iterable[Check]) -> Iterator[Check]:
@@ -65,7 +70,7 @@ def _guarded(name: str, checks: Iterable[Check]) -> Iterator[Check]:
         yield from checks
     except LedgerError as error:
         yield broken(name, str(error))
-    except (OSError, ValueError, ArithmeticError, LookupError, TypeError) as error:
+    except Exception as error:  # noqa: BLE001 - one part must not take the answers of the others away
         yield broken(name, f"it could not be looked at ({type(error).__name__}); nothing was changed; report this")
 
 

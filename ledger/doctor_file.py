@@ -306,12 +306,12 @@ def _bytecode(around: Around, package: str) -> Check:
     return fine("bytecode", "compiled modules are kept")
 
 
-def _watches() -> Check:
+def _watches(path: str = WATCHES) -> Check:
     try:
-        with open(WATCHES, encoding="ascii") as file:
+        with open(path, encoding="ascii") as file:
             most = int(file.read())
     except (OSError, ValueError):
         return fine("inotify", "this system has no such limit")
     if most < WATCHES_KNOWN:
-        return remark("inotify", f"{most:,} folders may be watched, which others use up too; raise {WATCHES}")
+        return remark("inotify", f"{most:,} folders may be watched, which others use up too; raise {path}")
     return fine("inotify", f"{most:,} folders may be watched")

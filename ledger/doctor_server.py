@@ -20,6 +20,7 @@ from typing import IO, Any, NamedTuple
 
 from ledger.doctor_check import Around, Check, broken, fine, listed, remark
 from ledger.doctor_client import Server, server_words
+from ledger.doctor_told import MEND
 from ledger.frame import clean
 from ledger.redact import scrub
 
@@ -84,7 +85,7 @@ def _judged(found: list[tuple[Server, Start, str]]) -> Check:
         return broken(
             "server",
             f"does not start: {listed(faults)}; prompts are shown nothing and the agent has no tools, the ledger "
-            "is untouched; run `learnings setup` again with the program where it is now",
+            f"is untouched; {MEND}",
         )
     if needy:
         return broken(
@@ -196,9 +197,9 @@ def _end(process: "subprocess.Popen[bytes]") -> None:
     with contextlib.suppress(ProcessLookupError):
         if hasattr(os, "killpg"):
             os.killpg(process.pid, signal.SIGKILL)
-        else:
+        else:  # pragma: no cover - Windows, which is untested
             process.kill()
     process.wait()
-    if process.stdin is not None:
-        with contextlib.suppress(OSError):
-            process.stdin.close()
+    assert process.stdin is not None
+    with contextlib.suppress(OSError):
+        process.stdin.close()

@@ -16,6 +16,9 @@ from ledger.home import default_file
 MILLISECONDS = 100
 """From here on a time-out is taken for milliseconds: nobody lets a prompt wait for 100 seconds."""
 
+MEND = "run `learnings setup` again from where the program is now; the plugin needs it on the client's PATH"
+"""What helps when a registered program cannot be started."""
+
 MEMORY = re.compile(
     r"mem(?:0|ory|ento|ories|search|vara|ware|kernel)|\bmem\b|mnem|remember|hindsight|engram|aelfrice|nodum|agentlore"
     r"|recall|\bzep\b|letta",
@@ -124,7 +127,7 @@ def _programs(around: Around, found: Told) -> Check:
         return broken(
             "programs",
             f"cannot be started: {listed(gone)}; prompts and sessions are shown nothing, the ledger is "
-            "untouched; run `learnings setup` again with the program where it is now",
+            f"untouched; {MEND}",
         )
     return fine("programs", "interpreter and script are where the clients look for them")
 
@@ -174,6 +177,7 @@ def _real(path: str) -> str:
 def _permission(found: Told) -> Check:
     plugged = f"mcp__plugin_{clients.PLUGIN}_{clients.PLUGIN_SERVER}"
     wanted = plugged if any(one.name.startswith("plugin:") for one in found.servers) else clients.PERMISSION
+    how = "by hand" if wanted == plugged else "`learnings setup claude-code --allow-tools`"
     rules: dict[str, list[str]] = {"allow": [], "deny": []}
     for document in found.settings:
         part = document.get("permissions")
@@ -186,7 +190,7 @@ def _permission(found: Told) -> Check:
         return remark(
             "permission",
             f"Claude Code asks before each call of a tool until permissions.allow has {wanted} "
-            "(`learnings setup claude-code --allow-tools`); what hooks bring needs no permission",
+            f"({how}); what hooks bring needs no permission",
         )
     return fine("permission", f"permissions.allow has {wanted}")
 

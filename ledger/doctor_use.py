@@ -46,6 +46,17 @@ class Ran(NamedTuple):
     subagents: tuple[float, ...] = ()
 
 
+class Log(NamedTuple):
+    """What use is held against: learnings by channel (last time, how many), and when the log began, in seconds.
+
+    Before that no hook could leave a trace.
+    """
+
+    saved: list[tuple[str, str, int]]
+    serves_robots: bool
+    began: float
+
+
 # -- witnesses -------------------------------------------------------------------------------------------------------
 
 
@@ -105,20 +116,36 @@ def _first(name: str, text: str) -> str:
 # -- judge -----------------------------------------------------------------------------------------------------------
 
 
-def checks(
-    around: Around, found: Told, kept: Sessions, saved: list[tuple[str, str, int]] | None, serves_robots: bool
-) -> Iterator[Check]:
-    """Yield what is to be said of use.
-
-    `saved` are (channel, last time, how many) of the learnings in the log, None when it cannot be read.
-    """
+def checks(around: Around, found: Told, kept: Sessions, log: Log | None) -> Iterator[Check]:
+    """Yield what is to be said of use; `log` is None when there is none that can be read."""
     ran = sessions(around, kept)
-    if found.ours:
-        yield _fired(around, found, kept.fired(around.now), ran)
-    yield _use(around, found, kept, ran, serves_robots)
-    if saved is not None:
-        yield _written(around, saved, ran)
+    if found.ours and not os.path.lexists(around.file):
+        yield _without_ledger(around, found, ran)
+    elif found.ours:
+        since = max(found.since or 0.0, log.began if log is not None else 0.0)
+        yield _fired(around, found._replace(since=since), kept.fired(around.now), ran)
+    yield _use(around, found, kept, ran, serves_robots=log is not None and log.serves_robots)
+    if log is not None:
+        yield _written(around, log.saved, ran)
     yield _breakers(kept)
+
+
+def _without_ledger(around: Around, found: Told, ran: list[Ran]) -> Check:
+    """Say what sessions had of hooks that had no ledger to look into, and so leave no trace either."""
+    since = found.since or 0.0
+    days = int((around.now - since) // DAY_S)
+    missed = sum(not one.is_robot and one.began > since + SLACK_S for one in ran)
+    if not missed:
+        return remark("fired", "not fired yet, and no session ran since the set-up: begin one")
+    told = f"{many(missed, 'session')} of people ran since the set-up and there is no ledger, without which hooks show "
+    told += "nothing and leave no trace"
+    if missed >= MISSED and days >= QUIET_DAYS:
+        return broken(
+            "fired",
+            f"never fired visibly in {many(days, 'day')}: {told}; nothing was ever recorded; see whether the agent has "
+            "the tools (`server`, `permission`), or record a first learning with `learnings record`",
+        )
+    return remark("fired", told)
 
 
 def _fired(around: Around, found: Told, rows: list[dict[str, Any]], ran: list[Ran]) -> Check:

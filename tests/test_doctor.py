@@ -24,10 +24,13 @@ from ledger import (
     doctor_server,
     doctor_told,
     doctor_use,
+    gate,
+    meaning,
     setup_clients,
+    store_sqlite,
 )
 from ledger.doctor_check import Around, Check
-from ledger.errors import Unwell
+from ledger.errors import GuardFailed, Unwell
 from ledger.sessions import Caller
 
 OURS = setup_clients.plugin_hooks()["hooks"]
@@ -63,7 +66,7 @@ def examined(home: Home, capsys: pytest.CaptureFixture[str]) -> Callable[..., Do
 def healthy(home: Home) -> Home:
     """Return a home that was set up ten days ago and is used every day."""
     home.set_up()
-    home.record(days=1)
+    home.record(days=10)
     for days in (9, 5, 2, 0.5):
         home.session(days)
     return home
@@ -88,10 +91,11 @@ def told(home: Home) -> dict[str, Check]:
     return by_id(doctor_told.checks(home.around, doctor_client.told(home.around)))
 
 
-def used(home: Home, serves_robots: bool = False, saved: Any = None) -> dict[str, Check]:
-    """Return the checks of use."""
+def used(home: Home, serves_robots: bool = False, saved: Any = (), began: float = 0.0) -> dict[str, Check]:
+    """Return the checks of use, for a log that is older than everything unless that is said."""
     found = doctor_client.told(home.around)
-    return by_id(doctor_use.checks(home.around, found, home.kept, saved, serves_robots))
+    log = doctor_use.Log(list(saved), serves_robots, began)
+    return by_id(doctor_use.checks(home.around, found, home.kept, log if os.path.exists(home.file) else None))
 
 
 def of_file(home: Home, **more: str) -> dict[str, Check]:
@@ -130,6 +134,7 @@ def test_a_set_up_of_today_is_not_blamed_for_the_sessions_before_it(home: Home) 
     """Somebody who used the client for a month sets this up now."""
     for days in range(1, 20):
         home.transcript(days)
+    home.record(days=19)
 
     home.set_up(days=0)
 
@@ -169,6 +174,7 @@ def test_nothing_is_written(healthy: Home, examined: Callable[..., Done]) -> Non
 def test_a_hook_that_never_fired_in_9_days_though_sessions_ran(home: Home, examined: Callable[..., Done]) -> None:
     """The transcripts are the witness: nothing of ours knows that a session ran."""
     home.set_up(days=9.5)
+    home.record(days=9.5)
     for days in (9, 6, 4, 1):
         home.transcript(days)
 
@@ -176,6 +182,29 @@ def test_a_hook_that_never_fired_in_9_days_though_sessions_ran(home: Home, exami
 
     assert "fired" in broken_ids(done)
     assert "prompt never fired for a person in 9 days though 4 sessions of people ran" in message(done, "fired")
+
+
+def test_sessions_from_before_the_ledger_leave_no_trace(home: Home) -> None:
+    """A hook without a ledger notes nothing, so that only what ran since is held against it."""
+    home.set_up(days=20)
+    home.record()
+    for days in (9, 6, 4, 1):
+        home.transcript(days)
+
+    assert used(home, began=home.now)["fired"].ok
+
+
+def test_a_set_up_without_a_ledger_is_told_once_sessions_ran(home: Home) -> None:
+    """On the first day it is a remark; after a week nobody will look again by himself."""
+    home.set_up(days=1)
+    for days in (0.9, 0.5, 0.1):
+        home.transcript(days)
+    assert used(home)["fired"].is_remark
+
+    home.age(days=9)
+
+    assert not used(home)["fired"].ok
+    assert "never fired visibly in 9 days: 3 sessions of people ran" in used(home)["fired"].message
 
 
 def test_a_hook_that_stopped_is_told_with_its_last_success(healthy: Home) -> None:
@@ -310,7 +339,7 @@ def test_a_ledger_behind_its_anchor(healthy: Home, examined: Callable[..., Done]
 def test_a_week_of_robots_does_not_look_like_use(home: Home, examined: Callable[..., Done]) -> None:
     """The hooks of a scheduler's sessions fire every day, and those of a person do not."""
     home.set_up(days=20)
-    home.record(days=1)
+    home.record(days=20)
     home.session(12)
     for days in (6, 5, 4, 3, 2, 1):
         home.session(days, "sdk-cli")
@@ -405,7 +434,7 @@ def test_the_plugin_alone_is_a_set_up(home: Home) -> None:
 
     assert found["hooks"].ok
     assert "plugin learnings@learning-ledger" in found["hooks"].message
-    assert "mcp__plugin_learnings_ledger" in found["permission"].message
+    assert "until permissions.allow has mcp__plugin_learnings_ledger (by hand)" in found["permission"].message
 
 
 def test_a_hook_without_a_time_out_is_a_remark(home: Home) -> None:
@@ -662,6 +691,98 @@ def test_entries_past_the_cliff_are_named_by_line(home: Home) -> None:
     assert [one.message for one in doctor_notes.checks(home.around)] == ["1 index file loaded whole"]
 
 
+@pytest.mark.parametrize(
+    ("text", "words"), [("100\n", "100 folders may be watched, which"), ("90000\n", "90,000"), ("x", "no such limit")]
+)
+def test_the_limit_of_watched_folders_is_told(tmp_path: Path, text: str, words: str) -> None:
+    """A remark when it is low; other systems have none."""
+    (tmp_path / "limit").write_text(text, "ascii")
+
+    found = doctor_file._watches(str(tmp_path / "limit"))
+
+    assert found.ok
+    assert words in found.message
+
+
+def test_rules_that_cannot_be_used_are_told(home: Home, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Without them nothing is stored, and every command that writes refuses."""
+
+    def fails() -> None:
+        raise GuardFailed("the file is gone")
+
+    monkeypatch.setattr(gate, "gate", fails)
+
+    assert "gate (GuardFailed)" in by_id(doctor_file.program(home.around, ROOT + "/ledger"))["rules"].message
+
+
+def test_a_search_by_words_alone_is_told(healthy: Home) -> None:
+    """The token table is missing, or of another version."""
+    table = meaning.shared()
+    meaning.use(None)
+    try:
+        found = of_file(healthy)["meaning"]
+    finally:
+        meaning.use(table)
+
+    assert not found.ok
+    assert "by words alone" in found.message
+
+
+def test_a_journal_mode_in_which_commits_are_lost_is_told(healthy: Home, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A file in WAL mode, made by a newer SQLite than the one that is here now."""
+    connection = sqlite3.connect(healthy.file)
+    connection.execute("PRAGMA journal_mode = WAL").fetchall()
+    connection.close()
+    monkeypatch.setattr(store_sqlite, "wal_is_safe", lambda version: False)
+
+    assert "can lose commits in that mode" in of_file(healthy)["sqlite"].message
+
+
+def test_an_empty_ledger_has_nothing_to_complain_of(home: Home) -> None:
+    """`learnings init` and no more."""
+    assert cli.main(["--file", home.file, "init"]) == 0
+    Path(home.file).with_name("exposures.db").touch(mode=0o600)
+
+    found = of_file(home)
+
+    assert all(one.ok for one in found.values()), found
+    assert used(home, saved=[])["written"].message == "no learning is recorded yet"
+
+
+def test_a_damaged_page_of_a_file_beside_is_found(healthy: Home) -> None:
+    """The first page is whole, so that it opens."""
+    for number in range(300):
+        healthy.session(number / 100)
+    path = Path(healthy.kept.path)
+    data = bytearray(path.read_bytes())
+    data[-8_192:] = b"x" * 8_192
+    path.write_bytes(data)
+
+    assert not of_file(healthy)["sessions"].ok
+
+
+def test_a_script_that_is_gone_is_told(home: Home) -> None:
+    """The interpreter stayed, and the package was removed from it; a command that cannot be read is no word of ours."""
+    home.set_up()
+
+    def elsewhere(held: Any) -> None:
+        held["hooks"]["SessionStart"][0]["hooks"][0]["command"] = f"{sys.executable} -I /gone/ledger/hook_main.py x"
+        held["hooks"]["SubagentStart"][0]["hooks"][0]["command"] = "'/gone/ledger/hook_main.py x"
+
+    home.change(home.settings, elsewhere)
+    (home.folder / ".codex").mkdir()
+    (home.folder / ".codex" / "config.toml").write_text("no toml", "utf-8")
+
+    assert "cannot be started: /gone/ledger/hook_main.py" in told(home)["programs"].message
+
+
+def test_modules_without_a_cache_are_told(home: Home, tmp_path: Path) -> None:
+    """A folder that is there and not writable."""
+    found = by_id(doctor_file.program(home.around, str(tmp_path)))["bytecode"]
+
+    assert found == Check("bytecode", ok=True, message="compiled modules are kept")
+
+
 # -- words -----------------------------------------------------------------------------------------------------------
 
 
@@ -683,6 +804,29 @@ def test_a_part_that_cannot_be_looked_at_is_a_check_that_is_broken() -> None:
 
     assert (first.id, second.id, second.ok) == ("first", "part", False)
     assert "OSError" in second.message
+
+
+def test_an_id_stands_once_and_what_is_broken_counts() -> None:
+    """A part that fails midway says so under a name that it may have used already."""
+    checks = [doctor_check.fine("ledger", "a"), doctor_check.broken("ledger", "b"), doctor_check.fine("ledger", "c")]
+
+    assert doctor._once([*checks, doctor_check.fine("x", "d")]) == [checks[1], doctor_check.fine("x", "d")]
+
+
+def test_settings_that_break_the_reading_leave_the_ledger_to_be_looked_at(
+    healthy: Home, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A fault of this program is told by its type."""
+
+    def fails(around: Around) -> None:
+        raise RecursionError
+
+    monkeypatch.setattr(doctor_client, "told", fails)
+
+    found = by_id(doctor.diagnose(healthy.around))
+
+    assert "cannot be read (RecursionError)" in found["hooks"].message
+    assert found["anchor"].ok
 
 
 def test_the_folder_of_another_user_is_shown_whole() -> None:

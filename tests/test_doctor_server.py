@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 from set_up import ROOT
 
+from ledger import doctor_server
 from ledger.doctor_check import Around
 from ledger.doctor_client import Server
 from ledger.doctor_server import THIN_PATH, checks, start
@@ -102,6 +103,18 @@ def test_a_server_that_needs_more_than_a_path_is_told(tmp_path: Path) -> None:
 
     assert not check.ok
     assert "~/.claude.json (your whole environment)" in check.message
+
+
+def test_a_server_that_answers_late_is_a_remark(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The first start may compile modules, so that the better of two counts."""
+    monkeypatch.setattr(doctor_server, "PROBE_S", 0.0)
+    env = {"PYTHONPATH": ROOT}
+    server = Server("learnings", {"command": sys.executable, "args": ["-m", "ledger.cli", "serve"], "env": env}, "here")
+
+    (check,) = checks(Around("/l.db", str(tmp_path), dict(BARE), "linux", str(tmp_path), 0.0), [server])
+
+    assert (check.ok, check.is_remark) == (True, True)
+    assert "answers late: here" in check.message
 
 
 def test_servers_of_one_command_line_are_started_once(tmp_path: Path) -> None:
