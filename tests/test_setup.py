@@ -312,7 +312,9 @@ def test_a_ledger_that_is_named_is_named_to_server_and_hooks(home: Path, run: In
     assert hook["command"].endswith("/ledger/hook_main.py session-start")
 
 
-@pytest.mark.parametrize("permissions", [None, [], {"allow": None}, {"allow": "Read"}, {"allow": {"mcp__learnings": 1}}])
+@pytest.mark.parametrize(
+    "permissions", [None, [], {"allow": None}, {"allow": "Read"}, {"allow": {"mcp__learnings": 1}}]
+)
 def test_a_permission_of_any_shape_is_no_fault(home: Path, run: Inside, permissions: object) -> None:
     """What is no list allows nothing: it is said that the client will ask."""
     settings = home / ".claude/settings.json"
