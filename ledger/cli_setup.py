@@ -105,7 +105,8 @@ def _remarks(call: Call, changes: list[Change]) -> Iterator[str]:
         yield "sessions that run take up hooks at once and servers only when they start: end those"
     held = parsed((changes[-1].after or b"").decode("utf-8"), changes[-1].path)
     permissions = held.get("permissions")
-    if not isinstance(permissions, dict) or clients.PERMISSION not in permissions.get("allow", []):
+    allowed = permissions.get("allow") if isinstance(permissions, dict) else None
+    if not isinstance(allowed, list) or clients.PERMISSION not in allowed:
         yield (
             f"Claude Code asks before each call of a tool until permissions.allow has {clients.PERMISSION}; "
             "--allow-tools puts it there; what hooks bring needs no permission"

@@ -364,14 +364,20 @@ def test_without_a_ledger_nothing_is_made(tmp_path: Path, folder: Path) -> None:
     assert not file.parent.exists()
 
 
-def test_a_prompt_beyond_the_bound_is_cut_and_not_refused(known: Ledger, folder: Path) -> None:
-    """Two megabytes are read to the end, so that the client's pipe holds, and the beginning is looked at."""
+def test_a_prompt_beyond_the_bound_is_cut_and_not_refused(
+    known: Ledger, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Of two megabytes the beginning is looked at; the script reads to the end, so that the client's pipe holds."""
     given = payload(folder, prompt=PROMPT + "\n" + 'é"\\\n' * 300_000)
+    env = environment(Path(known.path))
+    for name in ("LEARNINGS_FILE", *PERSON):
+        monkeypatch.setenv(name, env[name])
 
-    found = ran("prompt", given, environment(Path(known.path)))
+    said = hook_main.answered("prompt", json.dumps(given).encode())  # without the script's limit of time
 
-    assert "6543" in found.text
-    assert found.err == ""
+    assert "6543" in said
+    found = ran("prompt", given, env)
+    assert (found.code, found.err) == (0, "")
 
 
 @pytest.mark.parametrize("more", range(12))

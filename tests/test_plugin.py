@@ -13,6 +13,7 @@ import pytest
 
 from ledger import cli
 from ledger import setup_clients as clients
+from mcp_server.recall_tool import LIMIT_S
 
 ROOT = Path(__file__).resolve().parent.parent
 PLUGIN = ROOT / "plugin"
@@ -53,6 +54,7 @@ def test_every_timeout_is_in_seconds() -> None:
 
         assert len(waits) == 8
         assert all(0 < wait <= 2 for wait in waits)
+        assert waits[-1] == 0.5 > LIMIT_S  # a prompt's: our server answers before
 
 
 def test_the_server_starts_with_a_command_of_the_package() -> None:

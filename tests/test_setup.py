@@ -319,6 +319,22 @@ def test_a_ledger_that_is_named_is_named_to_server_and_hooks(home: Path, run: In
     assert hook["command"].endswith("/ledger/hook_main.py session-start")
 
 
+@pytest.mark.parametrize(
+    "permissions", [None, [], {"allow": None}, {"allow": "Read"}, {"allow": {"mcp__learnings": 1}}]
+)
+def test_a_permission_of_any_shape_is_no_fault(home: Path, run: Inside, permissions: object) -> None:
+    """What is no list allows nothing: it is said that the client will ask."""
+    settings = home / ".claude/settings.json"
+    settings.parent.mkdir()
+    settings.write_text(json.dumps({"permissions": permissions}))
+
+    done = run("setup", "claude-code")
+
+    assert done.code == 0
+    assert "asks before each call" in done.err
+    assert json.loads(settings.read_text())["permissions"] == permissions
+
+
 def test_the_permission_can_be_taken_back_alone(home: Path, run: Inside) -> None:
     """And stays as it is when nothing is said of it."""
     settings = home / ".claude/settings.json"
