@@ -49,6 +49,9 @@ START_FROM = 0.2
 START_STRONGEST = 3
 """Most learnings of a project that a session begins with when nothing tells what is worked on."""
 
+TOLD_MAX = 8
+"""Candidates of which an exposure keeps every number."""
+
 NO_SUBJECT = frozenset(("main", "master", "head", "develop", "development", "trunk", "feature", "fix", "bugfix", "dev"))
 """Words of a branch name that say nothing of what is worked on."""
 
@@ -305,8 +308,13 @@ def held_back(chosen: choose.Choice, framed: frame.Framed) -> list[choose.Held]:
 
 
 def _parts(chosen: choose.Choice) -> dict[str, dict[str, Any]]:
-    """Return the numbers behind each candidate, and what led to those that are shown."""
-    parts: dict[str, dict[str, Any]] = {one: {**told} for one, told in chosen.parts.items()}
+    """Return the numbers behind each candidate that are not 0, and what led to those that are shown.
+
+    All numbers of the likeliest, the probability of the rest: 3 KiB an exposure and not 18.
+    """
+    parts: dict[str, dict[str, Any]] = {}
+    for place, (one, told) in enumerate(chosen.parts.items()):
+        parts[one] = {key: value for key, value in told.items() if value and (place < TOLD_MAX or key == "probability")}
     for hit in chosen.shown:
         if hit.via:
             parts.setdefault(hit.id, {})["via"] = hit.via
