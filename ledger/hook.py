@@ -214,7 +214,7 @@ def prompt_answered(asked: Asked, recall: Recall) -> tuple[str, Sequence[str]]:
 
 
 def session_started(asked: Asked) -> tuple[str, Sequence[str]]:
-    """Answer the start of a session: the start block, or what it had been shown before its context went."""
+    """Answer the start of a session: the start block; where a context went, the newest summary and what it held."""
     source = asked.text("source") or "startup"
     text = ready.given(asked) if source == "startup" else None
     if text is None:
@@ -235,14 +235,16 @@ def _started(asked: Asked, source: str) -> str:
 
     session, project = asked.who.session or None, asked.who.project
     with Opened(asked.path) as desk:
-        text = None
-        if session is not None and source != "startup":
-            text = begin.again(desk.reader, session, project, asked.now)
+        text, summary = None, ""
+        if source != "startup":
+            summary = begin.summed(desk.reader, project, asked.now)
+            if session is not None:
+                text = begin.again(desk.reader, session, project, asked.now)
         elif session is not None and ready.make(asked, desk.reader):
             text = ready.given(asked)
-        if text is not None:
-            return text
-        return desk.recall.session_start(project, branch_of(asked.text("cwd")), session, source).text
+        if text is None:
+            text = desk.recall.session_start(project, branch_of(asked.text("cwd")), session, source).text
+        return f"{summary}\n{text}".strip("\n")
 
 
 def subagent_started(asked: Asked) -> tuple[str, Sequence[str]]:
