@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 from importers.projects import project_of
 from ledger.sessions import OFF, PROMPT, REST_S, SHOWN, Sessions, caller
+from mcp_server.settling import Settling
 
 if TYPE_CHECKING:
     from ledger.hook import Asked, Peeked
@@ -113,6 +114,7 @@ class RecallTool:
     def __init__(self, path: str, env: Mapping[str, str], clock: Callable[[], float] = time.time) -> None:
         self._path, self._env, self._clock = path, env, clock
         self._sessions = Sessions(path)
+        self._settling = Settling(path, env, self.written, clock)
         self._work: SimpleQueue[tuple[Future[str], Mapping[str, Any] | None]] = SimpleQueue()
         self._late: set[Future[str]] = set()
         self._kept: Kept | None = None
@@ -167,6 +169,7 @@ class RecallTool:
         if not self._is_begun:
             self._is_begun = True
             threading.Thread(target=self._works, daemon=True).start()
+            self._settling.begin()
         future: Future[str] = Future()
         self._work.put((future, given))
         return future
