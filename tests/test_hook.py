@@ -67,6 +67,24 @@ def test_a_prompt_is_answered_by_the_framed_block(known: Ledger, folder: Path) -
     assert (one["session"], one["project"], one["entrypoint"]) == ("s1", "demo", "cli")
 
 
+def test_what_the_client_has_loaded_is_not_repeated(known: Ledger, folder: Path) -> None:
+    """It is held back with that reason; once the file says something else, it is shown."""
+    rules = folder / "CLAUDE.md"
+    rules.write_text("# Rules\n- pgcat refuses the docker network with PGX4711: use port 6543 of pgcat\n")
+    env = environment(Path(known.path))
+
+    first = ran("prompt", payload(folder, prompt=PROMPT), env)
+    rules.write_text("# Rules\n- use port 5432 of pgcat\n")
+    second = ran("prompt", payload(folder, prompt=PROMPT), env)
+
+    assert first == (0, "", "")
+    assert "6543" in second.text
+    with Exposures(known.path, known.store.ledger_id) as kept:
+        shown, silent = kept.newest(2)
+    assert (silent.silence, silent.held[0]["reason"]) == ("loaded", "loaded")
+    assert (shown.silence, len(shown.shown)) == (None, 1)
+
+
 @pytest.mark.parametrize(
     ("prompt", "outcome"),
     [("ok go ahead", SILENT), ("<task-notification>pgcat PGX4711 done</task-notification>", MACHINE), ("", SILENT)],
