@@ -165,6 +165,13 @@ def memory_folder(path: str, home: str) -> str:
     return os.path.join(home, ".claude", "projects", slug(root), "memory")
 
 
+def loaded_files(path: str, home: str) -> list[str]:
+    """Return the files that the client loads in a folder: instructions, rules, and the index of its memory."""
+    from ledger.own_copy import INDEX, instructions
+
+    return [*instructions(path, home), os.path.join(memory_folder(path, home), INDEX)]
+
+
 def project_of_slug(folder: str) -> tuple[str, bool]:
     """Return the project of a folder of `~/.claude/projects`, and whether a transcript told it.
 

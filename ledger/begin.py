@@ -1,4 +1,4 @@
-"""What a session begins with besides the start block: what it had been shown before, and one line when something waits.
+"""What a session begins with besides the start block: the newest summary, what it had been shown before, and a remark.
 
 Lean path: stdlib only; what a start block needs is imported where it is needed.
 """
@@ -16,11 +16,25 @@ if TYPE_CHECKING:
 SHOWN_MAX = 12
 """Most learnings that are shown again after a compaction, the last ones shown first."""
 
+SUMMARY_UNITS = 3_000
+"""UTF-16 units of a summary and its frame: with a start block it is no more than a prompt may be shown."""
+
 EXPOSURES_MAX = 40
 """Exposures of a session that are looked at for them."""
 
 QUIET_DAYS, QUIET_SESSIONS = 7, 10
 """From how many days without a new event, and how many sessions of people since, a person is told."""
+
+
+def summed(reader: Reader, project: str | None, now: float) -> str:
+    """Return the newest summary of a project's sessions as a block, '' when there is none of the last 48 hours."""
+    found = reader.summary(project, now=now) if project is not None else None
+    if found is None:
+        return ""
+    from ledger.frame import aside
+
+    label = f"summary of an earlier session of {found.project} · made by the client · {found.recorded_at[:16]}Z"
+    return aside(label, found.text, SUMMARY_UNITS)
 
 
 def again(reader: Reader, session: str, project: str | None, now: float) -> str | None:

@@ -2,7 +2,7 @@
 
 from ledger.cli_call import Arg, Call, Result, command, prompt_text
 from ledger.hook import EVENTS, run
-from ledger.hook_main import parsed, project_of
+from ledger.hook_main import files_of, parsed, project_of
 
 
 @command(Arg("event", "the event: " + ", ".join(EVENTS) + "; any other is answered by nothing"))
@@ -12,5 +12,5 @@ def hook(call: Call) -> Result:
         payload = parsed(prompt_text("-").encode("utf-8", "surrogateescape"))
     except ValueError:
         payload = {}
-    said = run(call.given.event, payload, call.env, call.file, project_of)
+    said = run(call.given.event, payload, call.env, call.file, project_of, files_of=files_of)
     return Result({"said": said}, said.splitlines, is_exact=True)

@@ -35,6 +35,7 @@ MEANINGS = {
     "below-gate": "not likely enough to be worth an interruption",
     "behind-best": "far less likely than the best one",
     "shown-before": "this session was shown it already",
+    "loaded": "stands in what the client has loaded anyway",
     "copy": "says what another one says",
     "contradicted": "one of higher trust on the same subject goes first",
     "older": "a newer one on the same subject goes first",

@@ -16,7 +16,7 @@ from ledger.begin import QUIET_DAYS, QUIET_SESSIONS
 from ledger.doctor_check import DAY_S, Around, Check, ago, broken, fine, listed, many, remark, seconds_of
 from ledger.doctor_client import WORDS, Told
 from ledger.home import head_text
-from ledger.sessions import PROMPT, ROBOTS, SHOWN, Sessions
+from ledger.sessions import PROMPT, ROBOTS, SETTLE, SHOWN, Sessions
 
 LOOK_BACK_DAYS, WEEK_DAYS = 30, 7
 """Days of sessions that are looked at, as far as `sessions.db` goes back, and for use."""
@@ -154,10 +154,15 @@ def _fired(around: Around, found: Told, rows: list[dict[str, Any]], ran: list[Ra
     told: list[str] = []
     doubts: list[str] = []
     silent: list[str] = []
+    known = {SETTLE, *(WORDS[event] for event in found.events)}
+    silent += [
+        _fault(around, row)
+        for row in rows
+        if row["event"] in known and (row["failed_at"] or "") > (row["succeeded_at"] or "")
+    ]
     for event in found.events:
         own = [row for row in rows if row["event"] == WORDS[event]]
         told += [_success(around, row) for row in own if row["succeeded_at"]]
-        silent += [_fault(around, row) for row in own if (row["failed_at"] or "") > (row["succeeded_at"] or "")]
         last = max((row["succeeded_at"] or "" for row in own if row["entrypoint"] not in ROBOTS), default="")
         missed = _missed(event, people, max(found.since or 0.0, seconds_of(last)))
         if not missed:
@@ -168,7 +173,7 @@ def _fired(around: Around, found: Told, rows: list[dict[str, Any]], ran: list[Ra
     if silent:
         return broken(
             "fired",
-            f"{'; '.join(silent)}; nothing was shown then, the ledger is untouched; end running sessions, "
+            f"{'; '.join(silent)}; nothing was shown or kept then, the ledger is untouched; end running sessions, "
             "mend what else is broken here and begin a new one",
         )
     if doubts:

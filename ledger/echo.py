@@ -204,6 +204,11 @@ def _words(text: str) -> list[str]:
     return [word.lower() for word in query.pattern("word").findall(query.indexed(text))]
 
 
+def telling(text: str) -> frozenset[str]:
+    """Return the words of a text that tell what it is about, without their endings."""
+    return _telling(_words(pattern("quote").sub("", text.replace("'", ""))))
+
+
 def _telling(words: Iterable[str]) -> frozenset[str]:
     return frozenset(_stem(word) for word in words if not query.is_filler(word) and word not in _set(_NEGATIONS))
 
@@ -249,7 +254,7 @@ class Heard:
         Args:
             projects: compare with learnings of these only; None means all.
         """
-        words = _telling(_words(pattern("quote").sub("", text.replace("'", ""))))
+        words = telling(text)
         if len(words) < WORDS_MIN:
             return None
         within = None if projects is None else frozenset(projects)

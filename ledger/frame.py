@@ -153,6 +153,25 @@ def frame(hits: Sequence[Hit], today: str, last: str = "", budget: int = FRAME_U
     return Framed("".join((opening, "|\n".join(shown), tail, closing)) if ids else "", ids)
 
 
+def aside(label: str, text: str, budget: int) -> str:
+    """Return one text as a block of data under a line of our own, by the same rules; its end is left out when long.
+
+    Args:
+        budget: UTF-16 units of the whole.
+    """
+    opening, closing = f'<{TAG} note="{NOTE}">\n', f"</{TAG}>"
+    lines = [f"| {line}".rstrip() + "\n" for part in (label, text) for line in escaped(part).split("\n")]
+    left = budget - units(opening) - units(closing) - len("| …\n")
+    kept: list[str] = []
+    for line in lines:
+        if units(line) > left:
+            kept.append(fitting(line.rstrip(), max(left, 0)) + "\n" if left > len("| …") else "| …\n")
+            break
+        left -= units(line)
+        kept.append(line)
+    return "".join((opening, *kept, closing))
+
+
 def escaped(text: str) -> str:
     """Return cleaned text without markup: links as code, `&`, `<` and `>` as entities."""
     plain = _without_links(clean(text))

@@ -30,7 +30,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
     from typing import Any
 
+    from ledger.echo import Learned
     from ledger.handover import Handed
+    from ledger.own_copy import Loaded
     from ledger.reader import Reader
     from ledger.recall import Recall, Recalled
 
@@ -53,12 +55,13 @@ TEXT_FIELDS = ("prompt", "task", "description")
 class Asked:
     """One event of a client, and what the process around it knows."""
 
-    __slots__ = ("env", "found", "kept", "now", "path", "payload", "peeked", "project_of", "who")
+    __slots__ = ("env", "files_of", "found", "kept", "loaded", "now", "path", "payload", "peeked", "project_of", "who")
 
     def __init__(
         self, payload: Mapping[str, Any], env: Mapping[str, str], path: str, project_of: Callable[[str], str | None],
-        now: float,
+        now: float, files_of: Callable[[str], list[str]] | None = None, loaded: Loaded | None = None,
     ) -> None:  # fmt: skip
+        self.files_of, self.loaded = files_of, loaded
         self.payload, self.env, self.path, self.project_of, self.now = payload, env, path, project_of, now
         self.kept = Sessions(path)
         self.who = caller(env, self.text("session_id"), None, self.text("source") or None)
@@ -81,6 +84,15 @@ class Asked:
         if known is None or known.is_off(self.who.project, self.path):
             return False
         return not self.who.is_robot or known.allows_robots(self.path)
+
+    def repeated(self, learnings: Sequence[Learned]) -> frozenset[str]:
+        """Return which of these stand in what the client has loaded in the event's folder."""
+        if self.loaded is None and self.files_of is not None:
+            from ledger.own_copy import Loaded
+
+            self.loaded = Loaded(self.files_of)
+        folder = self.text("cwd")
+        return self.loaded.repeated(folder, learnings) if self.loaded is not None and folder else frozenset()
 
     def feeds(self) -> bool:
         """Tell whether something of this caller may be kept.
@@ -144,6 +156,7 @@ def is_off(env: Mapping[str, str]) -> bool:
 def run(
     event: str, payload: Mapping[str, Any], env: Mapping[str, str], path: str,
     project_of: Callable[[str], str | None], clock: Callable[[], float] = time.time,
+    files_of: Callable[[str], list[str]] | None = None,
 ) -> str:  # fmt: skip
     """Return what the client is to read for an event, '' for nothing; never raises.
 
@@ -152,11 +165,12 @@ def run(
         payload: the client's JSON.
         env: the environment the client gave.
         path: the ledger's file, which may not exist.
+        files_of: tells what the client loads in a folder, which is not repeated; None when that is not known.
     """
     act = EVENTS.get(event)
     if act is None or is_off(env) or not os.path.isfile(path):
         return ""
-    asked, begun = Asked(payload, env, path, project_of, clock()), time.perf_counter()
+    asked, begun = Asked(payload, env, path, project_of, clock(), files_of), time.perf_counter()
     try:
         if event in CAPTURES:
             _seen(asked)
@@ -209,12 +223,13 @@ def prompt_answered(asked: Asked, recall: Recall) -> tuple[str, Sequence[str]]:
     found = asked.found = recall.recall(
         asked.text("prompt"), asked.who.session or None, asked.who.project,
         prompt_id=asked.text("prompt_id") or None, transcript=asked.text("transcript_path") or None,
+        loaded=asked.repeated,
     )  # fmt: skip
     return said("UserPromptSubmit", found.text), (PROMPT, outcome(found))
 
 
 def session_started(asked: Asked) -> tuple[str, Sequence[str]]:
-    """Answer the start of a session: the start block, or what it had been shown before its context went."""
+    """Answer the start of a session: the start block; where a context went, the newest summary and what it held."""
     source = asked.text("source") or "startup"
     text = ready.given(asked) if source == "startup" else None
     if text is None:
@@ -235,14 +250,16 @@ def _started(asked: Asked, source: str) -> str:
 
     session, project = asked.who.session or None, asked.who.project
     with Opened(asked.path) as desk:
-        text = None
-        if session is not None and source != "startup":
-            text = begin.again(desk.reader, session, project, asked.now)
+        text, summary = None, ""
+        if source != "startup":
+            summary = begin.summed(desk.reader, project, asked.now)
+            if session is not None:
+                text = begin.again(desk.reader, session, project, asked.now)
         elif session is not None and ready.make(asked, desk.reader):
             text = ready.given(asked)
-        if text is not None:
-            return text
-        return desk.recall.session_start(project, branch_of(asked.text("cwd")), session, source).text
+        if text is None:
+            text = desk.recall.session_start(project, branch_of(asked.text("cwd")), session, source).text
+        return f"{summary}\n{text}".strip("\n")
 
 
 def subagent_started(asked: Asked) -> tuple[str, Sequence[str]]:
@@ -258,7 +275,7 @@ def subagent_started(asked: Asked) -> tuple[str, Sequence[str]]:
     task = next((asked.text(name) for name in TEXT_FIELDS if asked.text(name).strip()), "")
     with Opened(asked.path) as desk:
         if task:
-            text = desk.recall.recall(task, session, project).text
+            text = desk.recall.recall(task, session, project, loaded=asked.repeated).text
         elif desk.was_shown(session):
             text = ""
         else:

@@ -51,7 +51,7 @@ def answered(event: str, given: bytes) -> str:
         return ""
     from ledger.hook import run
 
-    return run(event, parsed(given), os.environ, ledger_file(), project_of)
+    return run(event, parsed(given), os.environ, ledger_file(), project_of, files_of=files_of)
 
 
 def parsed(given: bytes) -> dict[str, object]:
@@ -83,6 +83,13 @@ def project_of(folder: str) -> str | None:
     from importers import projects
 
     return projects.project_of(folder)
+
+
+def files_of(folder: str) -> list[str]:
+    """Return the files that the client loads in a folder."""
+    from importers import projects
+
+    return projects.loaded_files(folder, os.path.expanduser("~"))
 
 
 def ledger_file() -> str:

@@ -9,11 +9,11 @@ Lean path: stdlib only.
 """
 
 import os
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 from ledger import cliff, place, sql
-from ledger.echo import Heard, Learned
+from ledger.echo import CHECKED, SHARE_WITH_VALUES, WORDS_MIN, Heard, Learned, telling
 from ledger.reader import Reader
 
 NAMES = ("CLAUDE.md", "CLAUDE.local.md", os.path.join(".claude", "CLAUDE.md"), "AGENTS.md")
@@ -23,6 +23,9 @@ INDEX = "MEMORY.md"
 RULES_MAX, NOTES_MAX, FOLDERS_MAX = 200, 2_000, 40
 TEXT_CHARS = 20
 """Fewest characters of a text that a line is searched for, when nothing but the text leads there."""
+
+LINES_MAX, FILES_MAX, TOLD_MAX = 2_000, 64, 1_000
+"""Lines of a file, files, and answers that are kept at hand to tell what need not be recalled."""
 
 GONE_MAX = 2_000
 """Newest superseded or retracted learnings that `contradictions` looks for."""
@@ -121,25 +124,79 @@ def contradictions(reader: Reader, files: Iterable[str]) -> list[Contradiction]:
 
 
 def repeated(learnings: Iterable[Learned], files: Iterable[str]) -> frozenset[str]:
-    """Return which of these learnings stand in what the client loads, and need not be recalled.
+    """Return which of these learnings stand in what the client loads, and need not be recalled."""
+    return Loaded(lambda folder: list(files)).repeated("", learnings)
 
-    Of a file that is all, of an index what lies above its cliff.
+
+class Loaded:
+    """What a client loads in a folder, kept at hand for as long as its files are the same.
+
+    Of a file that is all, of an index what lies above its cliff. `files_of` names the files of a folder.
     """
-    known = list(learnings)
-    heard = Heard(known)
-    wanted = [(text, one.id) for one in known if (text := _wanted(one.solution))]
-    found: set[str] = set()
-    for path in files:
-        end = None
-        if os.path.basename(path) == INDEX:
-            end = cliff.cliff(place.bounded(path) or "").first_cut
-        for number, line in _lines(path):
-            if end is not None and number >= end:
-                break
-            found.update(name for text, name in wanted if text in line)
-            name = _says(line, heard, "")
-            found.update([name] if name is not None else [])
-    return frozenset(found)
+
+    def __init__(self, files_of: Callable[[str], list[str]]) -> None:
+        self._files_of = files_of
+        self._kept: dict[str, tuple[tuple[int, int, int], _Lines]] = {}
+
+    def repeated(self, folder: str, learnings: Iterable[Learned]) -> frozenset[str]:
+        """Return which of these learnings stand in what is loaded in this folder."""
+        files = [lines for path in self._files_of(folder)[:FILES_MAX] if (lines := self._lines(path)) is not None]
+        return frozenset(one.id for one in learnings if any(lines.say(one) for lines in files))
+
+    def _lines(self, path: str) -> "_Lines | None":
+        """Return the lines of a file, read anew when it is another; None when there is none."""
+        try:
+            found = os.lstat(path)
+        except (OSError, ValueError):
+            return None
+        stamp = (found.st_mtime_ns, found.st_size, found.st_ino)
+        kept = self._kept.get(path)
+        if kept is None or kept[0] != stamp:
+            if len(self._kept) >= 2 * FILES_MAX:
+                self._kept.clear()
+            kept = self._kept[path] = (stamp, _Lines(path))
+        return kept[1]
+
+
+class _Lines:
+    """The lines of a file that a client loads, found by their telling words."""
+
+    def __init__(self, path: str) -> None:
+        end = cliff.cliff(place.bounded(path) or "").first_cut if os.path.basename(path) == INDEX else None
+        found = (line for number, line in _lines(path) if end is None or number < end)
+        self._lines = [line for _, line in zip(range(LINES_MAX), found, strict=False)]
+        self._sizes: list[int] = []
+        self._told: dict[str, bool] = {}
+        self._holding: dict[str, list[int]] = {}
+        for number, line in enumerate(self._lines):
+            words = telling(line)
+            self._sizes.append(len(words))
+            for word in words:
+                self._holding.setdefault(word, []).append(number)
+
+    def say(self, one: Learned) -> bool:
+        """Tell whether a line holds a learning's text, or only says it again; what an id says never changes."""
+        if one.id not in self._told:
+            if len(self._told) >= TOLD_MAX:
+                self._told.clear()
+            self._told[one.id] = self._says(one)
+        return self._told[one.id]
+
+    def _says(self, one: Learned) -> bool:
+        wanted = _wanted(one.solution)
+        if wanted and any(wanted in line for line in self._lines):
+            return True
+        shared: dict[int, int] = {}
+        for word in telling("\n".join((one.title, one.problem, one.solution))):
+            for number in self._holding.get(word, ()):
+                shared[number] = shared.get(number, 0) + 1
+        likely = sorted(
+            (-count / self._sizes[number], number)
+            for number, count in shared.items()
+            if self._sizes[number] >= WORDS_MIN and count >= SHARE_WITH_VALUES * self._sizes[number]
+        )[:CHECKED]
+        heard = Heard([one] if likely else ())
+        return any(heard.echo(self._lines[number]) is not None for _, number in likely)
 
 
 def _lines(path: str) -> Iterator[tuple[int, str]]:

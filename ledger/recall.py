@@ -14,8 +14,8 @@ import re
 import stat
 import time
 from collections import OrderedDict
-from collections.abc import Callable, Iterable
-from typing import Any, NamedTuple
+from collections.abc import Callable, Iterable, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ledger import choose, frame, hits, redact, sql
 from ledger.answer import LIMIT_MAX, Hit
@@ -27,6 +27,9 @@ from ledger.prompt import is_subject
 from ledger.reader import Reader
 from ledger.search import Match, Scope
 from ledger.settings import exposure_days
+
+if TYPE_CHECKING:
+    from ledger.echo import Learned
 
 PROMPT_CHARS = 100_000
 """Characters of a prompt that are looked at: its beginning and its end, half each."""
@@ -148,12 +151,14 @@ class Recall:
         *,
         prompt_id: str | None = None,
         transcript: str | None = None,
+        loaded: "Callable[[Sequence[Learned]], frozenset[str]] | None" = None,
     ) -> Recalled:
         """Return what this prompt is shown; any text is legal, and nothing is shown twice in a session.
 
         Args:
             session: None or '' asks outside any session: everything counts as not shown yet.
             previous: the turn before; else the one that was kept, else the last one of `transcript`.
+            loaded: tells which learnings stand in what the client has loaded anyway; they are held back.
 
         Raises:
             Locked, Damaged, FileFault: the ledger cannot be read. GuardFailed: a rule file of the program cannot be.
@@ -169,6 +174,8 @@ class Recall:
         if session is not None:
             seen |= self._exposures.shown(session)
         chosen = choose.choose(self._reader, asked, project, before, seen)
+        if loaded is not None and chosen.shown:
+            chosen = without(chosen, loaded([_learned(hit) for hit in chosen.shown]), "loaded")
         return self._told(chosen, session, project, prompt_id)
 
     def session_start(
@@ -292,13 +299,19 @@ class Recall:
         return [word for one in self._exposures.recent(project, 3) for word in one.keywords[:8]]
 
 
-def without(chosen: choose.Choice, seen: frozenset[str]) -> choose.Choice:
-    """Return a choice without what was shown already, which is held back."""
-    again = [choose.Held(hit.id, "shown-before") for hit in chosen.shown if hit.id in seen]
+def _learned(hit: Hit) -> "Learned":
+    from ledger.echo import Learned
+
+    return Learned(hit.id, hit.title or "", hit.problem or "", hit.solution or "", hit.project or "")
+
+
+def without(chosen: choose.Choice, seen: frozenset[str], reason: str = "shown-before") -> choose.Choice:
+    """Return a choice without what is known already, which is held back."""
+    again = [choose.Held(hit.id, reason) for hit in chosen.shown if hit.id in seen]
     if not again:
         return chosen
     shown = [hit for hit in chosen.shown if hit.id not in seen]
-    silence = chosen.silence if shown else "shown-before"
+    silence = chosen.silence if shown else reason
     return chosen._replace(shown=shown, held=[*again, *chosen.held], silence=silence)
 
 

@@ -43,6 +43,9 @@ ROBOTS = ("sdk-cli",)
 PROMPT, SHOWN, SILENT, MACHINE, OFF, SEARCH = "prompt", "shown", "silent", "machine", "off", "search"
 """What is counted of a session: prompts that came, and what became of each; searches."""
 
+SETTLE = "settle"
+"""What counts beside the events of a client: that a server did what hooks had left to be done."""
+
 TABLES = (
     """CREATE TABLE IF NOT EXISTS session (session TEXT NOT NULL PRIMARY KEY, project TEXT, entrypoint TEXT NOT NULL,
   attended INTEGER NOT NULL, source TEXT, started_at TEXT NOT NULL, last_at TEXT NOT NULL) STRICT""",

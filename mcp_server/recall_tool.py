@@ -15,11 +15,13 @@ from concurrent.futures import Future
 from queue import Empty, SimpleQueue
 from typing import TYPE_CHECKING, Any
 
-from importers.projects import project_of
+from importers.projects import loaded_files, project_of
 from ledger.sessions import OFF, PROMPT, REST_S, SHOWN, Sessions, caller
+from mcp_server.settling import Settling
 
 if TYPE_CHECKING:
     from ledger.hook import Asked, Peeked
+    from ledger.own_copy import Loaded
     from ledger.reader import Reader
 
 NAME = "recall"
@@ -113,6 +115,8 @@ class RecallTool:
     def __init__(self, path: str, env: Mapping[str, str], clock: Callable[[], float] = time.time) -> None:
         self._path, self._env, self._clock = path, env, clock
         self._sessions = Sessions(path)
+        self._loaded: Loaded | None = None
+        self._settling = Settling(path, env, self.written, clock)
         self._work: SimpleQueue[tuple[Future[str], Mapping[str, Any] | None]] = SimpleQueue()
         self._late: set[Future[str]] = set()
         self._kept: Kept | None = None
@@ -167,6 +171,7 @@ class RecallTool:
         if not self._is_begun:
             self._is_begun = True
             threading.Thread(target=self._works, daemon=True).start()
+            self._settling.begin()
         future: Future[str] = Future()
         self._work.put((future, given))
         return future
@@ -212,7 +217,9 @@ class RecallTool:
         begun = time.perf_counter()
         from ledger.hook import Asked, noted
 
-        asked = Asked(given or {"cwd": os.getcwd()}, self._env, self._path, project_of, self._clock())
+        asked = Asked(
+            given or {"cwd": os.getcwd()}, self._env, self._path, project_of, self._clock(), loaded=self._at_hand()
+        )
         if not os.path.isfile(self._path):
             return NOTHING, bool
         try:
@@ -227,6 +234,14 @@ class RecallTool:
         if given is None:
             return NOTHING, lambda _: self._ready(asked, is_news=False)
         return said or NOTHING, lambda is_late: self._unseen(asked) if is_late else self._count(asked, ms, used)
+
+    def _at_hand(self) -> "Loaded":
+        """Return what the client has loaded, as far as it was looked at."""
+        if self._loaded is None:
+            from ledger.own_copy import Loaded
+
+            self._loaded = Loaded(lambda folder: loaded_files(folder, os.path.expanduser("~")))
+        return self._loaded
 
     def _unseen(self, asked: "Asked") -> None:
         """Forget as shown what came too late for anybody to see."""
@@ -279,6 +294,7 @@ class RecallTool:
             from ledger import choose
 
             choose.choose(kept.reader, WARMING, project, None, frozenset())
+            asked.repeated([])
             return "", ()
         return prompt_answered(asked, kept.recall)
 

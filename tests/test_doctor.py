@@ -231,7 +231,7 @@ def test_one_session_without_hooks_is_a_remark(healthy: Home) -> None:
 def test_sessions_in_which_nothing_was_kept_are_seen(healthy: Home) -> None:
     """Recall works and capture has stopped; that no note was written or no context compacted says nothing."""
     for days in (0.4, 0.3, 0.2):
-        who = Caller(healthy.transcript(days).stem, "demo", "cli", attended=True, source="startup")
+        who = Caller(healthy.transcript(days).stem, "demo", "cli", source="startup")
         for event in ("session-start", "prompt"):
             assert healthy.kept.ran(event, who, 20, healthy.now - days * 86_400)
 

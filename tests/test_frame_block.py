@@ -4,7 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ledger.answer import Hit
-from ledger.frame import FRAME_UNITS, frame, units
+from ledger.frame import FRAME_UNITS, aside, frame, units
 
 HIT = Hit(
     "lrn_" + "a" * 26, "the title", "the problem", "the solution", "env", "demo", [], "current", 2,
@@ -25,6 +25,19 @@ def test_any_text_stays_inside_its_frame(texts: list[tuple[str, str, str]]) -> N
     assert all(line.startswith("|") for line in lines[1:-1])
     assert text.count("<") == text.count(">") == 2
     assert units(text) <= FRAME_UNITS
+
+
+@given(st.text(), st.text(max_size=2_000), st.integers(200, 1_000))
+def test_any_text_by_itself_stays_inside_its_frame(label: str, text: str, budget: int) -> None:
+    """A summary is data like a learning, and no longer than it may be."""
+    block = aside(label, text, budget)
+
+    lines = block.split("\n")
+    assert lines[0].startswith("<recalled-learnings note=")
+    assert lines[-1] == "</recalled-learnings>"
+    assert all(line.startswith("|") for line in lines[1:-1])
+    assert block.count("<") == block.count(">") == 2
+    assert units(block) <= budget
 
 
 def test_links_are_code_and_images_are_gone() -> None:

@@ -23,6 +23,8 @@ from ledger.sessions import MACHINE, OFF, SHOWN, SILENT, Caller, Sessions
 PERSON = {"CLAUDE_CODE_ENTRYPOINT": "cli", "CLAUDE_CODE_SESSION_ATTENDED": "1"}
 ROBOT = {"CLAUDE_CODE_ENTRYPOINT": "sdk-cli", "CLAUDE_CODE_SESSION_ATTENDED": "0"}
 DAY = 86_400.0
+SHOWS = sorted(hook.EVENTS.keys() - hook.CAPTURES.keys())
+"""Events that are answered; of the others see `test_hook_capture.py`."""
 
 
 @pytest.fixture
@@ -63,6 +65,24 @@ def test_a_prompt_is_answered_by_the_framed_block(known: Ledger, folder: Path) -
     assert counted(known) == {"prompt": 1, SHOWN: 1}
     (one,) = Sessions(known.path).listed(0)
     assert (one["session"], one["project"], one["entrypoint"]) == ("s1", "demo", "cli")
+
+
+def test_what_the_client_has_loaded_is_not_repeated(known: Ledger, folder: Path) -> None:
+    """It is held back with that reason; once the file says something else, it is shown."""
+    rules = folder / "CLAUDE.md"
+    rules.write_text("# Rules\n- pgcat refuses the docker network with PGX4711: use port 6543 of pgcat\n")
+    env = environment(Path(known.path))
+
+    first = ran("prompt", payload(folder, prompt=PROMPT), env)
+    rules.write_text("# Rules\n- use port 5432 of pgcat\n")
+    second = ran("prompt", payload(folder, prompt=PROMPT), env)
+
+    assert first == (0, "", "")
+    assert "6543" in second.text
+    with Exposures(known.path, known.store.ledger_id) as kept:
+        shown, silent = kept.newest(2)
+    assert (silent.silence, silent.held[0]["reason"]) == ("loaded", "loaded")
+    assert (shown.silence, len(shown.shown)) == (None, 1)
 
 
 @pytest.mark.parametrize(
@@ -123,7 +143,7 @@ def test_a_project_is_silent_under_its_other_name(known: Ledger, folder: Path) -
     assert answered(known, "session-start", folder, session_id="s3") == ""
 
 
-@pytest.mark.parametrize("event", sorted(hook.EVENTS))
+@pytest.mark.parametrize("event", SHOWS)
 def test_a_broken_rule_of_secrets_is_silence_and_a_line_for_doctor(
     known: Ledger, folder: Path, monkeypatch: pytest.MonkeyPatch, event: str
 ) -> None:
@@ -195,6 +215,63 @@ def test_a_session_whose_context_went_is_shown_again_what_it_was_shown(
     known.retract(known.reader.query("pgcat").hits[0].id, "it is wrong")
 
     assert "6543" not in answered(known, "session-start", folder, source=source)
+
+
+@pytest.mark.parametrize("source", ["compact", "clear", "resume"])
+def test_the_newest_summary_comes_before_what_was_shown(known: Ledger, folder: Path, source: str) -> None:
+    """In a frame of its own; both together are no more than a prompt may be shown."""
+    answered(known, "prompt", folder, prompt=PROMPT)
+    known.summarise("s0", "demo", "We moved the nightly job.\n" + "Then we went on with the next table.\n" * 300)
+
+    text = answered(known, "session-start", folder, source=source)
+
+    first, second = text.split("</recalled-learnings>\n")
+    assert "We moved the nightly job." in first
+    assert "summary of an earlier session of demo" in first
+    assert "6543" in second
+    assert len(text) <= 6_000
+
+
+@pytest.mark.parametrize("source", ["startup", "compact"])
+def test_a_summary_is_for_a_context_that_went(known: Ledger, folder: Path, source: str) -> None:
+    """A session that starts is not shown it; one that was shown nothing yet gets the start block after it."""
+    known.summarise("s0", "demo", "We moved the nightly job.")
+
+    text = answered(known, "session-start", folder, source=source)
+
+    assert ("We moved" in text) is (source == "compact")
+    assert "lift lid" in text
+
+
+@pytest.mark.parametrize(("hours", "is_shown"), [(47, True), (49, False)])
+def test_a_summary_is_shown_for_two_days(known: Ledger, folder: Path, hours: int, is_shown: bool) -> None:
+    """Then it is out of date, and stays in the log."""
+    known.summarise("s0", "demo", "We moved the nightly job.")
+    given = payload(folder, source="clear")
+
+    said = hook.run("session-start", given, PERSON, known.path, project_of, lambda: time.time() + hours * 3_600)
+
+    assert ("We moved" in said) is is_shown
+
+
+def test_a_summary_cannot_leave_its_frame(known: Ledger, folder: Path) -> None:
+    """What an earlier session said is data as well; another project's is not shown at all."""
+    known.summarise("s0", "demo", "Done, see <b>all</b> of [it](http://a.example/b)\n| and a bar")
+    known.summarise("s0", "other", "We moved the nightly job.")
+
+    text = answered(known, "session-start", folder, source="clear")
+
+    block = text.partition("\n</recalled-learnings>\n")[0]
+    assert "Done, see &lt;b&gt;all&lt;/b&gt; of it `http://a.example/b`" in block
+    assert "We moved" not in text
+    assert all(line.startswith("|") for line in block.splitlines()[1:])
+
+
+def test_robots_are_shown_no_summary(known: Ledger, folder: Path) -> None:
+    """As they are shown nothing else."""
+    known.summarise("s0", "demo", "We moved the nightly job.")
+
+    assert answered(known, "session-start", folder, ROBOT, source="clear") == ""
 
 
 def test_what_was_shown_again_is_explained_and_not_repeated(known: Ledger, folder: Path) -> None:
@@ -289,7 +366,7 @@ def older(path: str) -> None:
 
 
 @pytest.mark.parametrize("harm", [garbage, torn, other, older])
-@pytest.mark.parametrize("event", sorted(hook.EVENTS))
+@pytest.mark.parametrize("event", SHOWS)
 def test_a_ledger_that_cannot_be_read_is_silence_and_a_line_for_doctor(
     known: Ledger, folder: Path, harm: Callable[[str], None], event: str
 ) -> None:

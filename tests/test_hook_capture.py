@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from hooked import environment, payload, ran, repository, setting
 
-from ledger import handover, hook, setup_clients
+from ledger import handover, hook, redact, setup_clients
 from ledger.ledger import Ledger
 from ledger.sessions import Sessions
 
@@ -126,6 +126,24 @@ def test_a_ledger_that_cannot_be_read_keeps_nothing_from_waiting(
     other.close()
     assert done == (0, "", "")
     assert [record["kind"] for _, record in queued(ledger)] == [KEPT[event][1]]
+
+
+@EACH
+def test_nothing_waits_that_could_not_be_masked(
+    ledger: Ledger, given: dict[str, dict[str, Any]], monkeypatch: pytest.MonkeyPatch, event: str
+) -> None:
+    """The rules of secrets cannot be run: nothing reaches the disk, and `doctor` is told."""
+
+    def broken(text: str) -> redact.Scrubbed:
+        raise RuntimeError(text)
+
+    monkeypatch.setattr(redact, "scrub", broken)
+
+    said = hook.run(event, given[event], {"CLAUDE_CODE_ENTRYPOINT": "cli"}, ledger.path, os.path.basename)
+
+    assert (said, queued(ledger)) == ("", [])
+    (fired,) = Sessions(ledger.path).fired(time.time())
+    assert (fired["succeeded"], fired["failed"]) == (0, 1)
 
 
 @EACH

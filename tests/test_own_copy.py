@@ -1,5 +1,7 @@
 """The client's own copy: every line that still says what is not true any more, and what is loaded anyway."""
 
+import os
+import time
 from pathlib import Path
 
 import pytest
@@ -8,7 +10,7 @@ from ledger import own_copy
 from ledger.echo import Learned
 from ledger.ledger import Ledger
 from ledger.model import Draft
-from ledger.own_copy import contradictions, instructions, notes, repeated, standing
+from ledger.own_copy import Loaded, contradictions, instructions, notes, repeated, standing
 
 OLD = Learned(
     "lrn_" + "a" * 26, "Pooler", "the pooler refuses connections from Docker", "connect through port 6543", "demo"
@@ -111,6 +113,25 @@ def test_what_the_client_has_loaded_is_told(tmp_path: Path) -> None:
     ]
 
     assert repeated(learnings, [str(index), str(rules), str(tmp_path / "none.md")]) == {"one", "three"}
+
+
+def test_what_is_loaded_is_read_anew_when_it_is_another_file(tmp_path: Path) -> None:
+    """And not otherwise: a prompt pays for a look at the files, not for reading them."""
+    rules = tmp_path / "CLAUDE.md"
+    rules.write_text("use ruff for linting, never flake8\n" + "x y z\n" * 150 + "a kettle whistles on stove 7\n" * 50)
+    loaded = Loaded(lambda folder: [str(tmp_path / "none.md"), os.path.join(folder, "CLAUDE.md")])
+    linter = Learned("two", "", "which linter", "use ruff for linting, never flake8", "demo")
+
+    first = loaded.repeated(str(tmp_path), [linter])
+    begun = time.perf_counter()
+    for _ in range(100):
+        loaded.repeated(str(tmp_path), [linter])
+    each_ms = 10 * (time.perf_counter() - begun)
+    rules.write_text("use black")
+    second = loaded.repeated(str(tmp_path), [linter])
+
+    assert (first, second) == ({"two"}, frozenset())
+    assert each_ms < 5  # 0.1 on a quiet machine
 
 
 def test_files_that_cannot_be_read_say_nothing(tmp_path: Path) -> None:

@@ -125,6 +125,18 @@ def test_arguments_of_any_form_are_answered_by_nothing(talk: Talk) -> None:
         assert (answer.is_error, said(answer)) == (False, "{}")
 
 
+def test_what_the_client_has_loaded_is_not_repeated(talk: Talk, folder: Path) -> None:
+    """The rules of the folder say it; the server sees at once when they no longer do."""
+    rules = folder / ".claude" / "rules" / "pgcat.md"
+    rules.parent.mkdir(parents=True)
+    rules.write_text(f"{TEXT}: use port 6543 of pgcat\n")
+
+    assert asked(talk, folder) == "{}"
+
+    rules.write_text("nothing of it\n")
+    assert "6543" in shown(asked(talk, folder))
+
+
 def test_what_was_asked_is_counted_without_it(talk: Talk, folder: Path, file: Path) -> None:
     """A prompt, its outcome, the session and the hook's success; never the prompt itself."""
     asked(talk, folder)
