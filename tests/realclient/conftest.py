@@ -1,0 +1,51 @@
+"""Fixtures of the real client's tests; what is missing on a machine fails them unless `ALLOW_SKIPS=1`."""
+
+import os
+from collections.abc import Iterator
+from pathlib import Path
+from typing import NoReturn
+
+import pytest
+from realclient.client import Home, Missing, installed
+from realclient.loopback import Loopback
+from realclient.stub import Stub
+
+
+def lacking(what: object) -> NoReturn:
+    """End a test for which something is missing."""
+    if os.environ.get("ALLOW_SKIPS") == "1":
+        pytest.skip(f"missing: {what}")
+    pytest.fail(f"missing: {what}; ALLOW_SKIPS=1 skips these tests", pytrace=False)
+
+
+@pytest.fixture(scope="session")
+def program() -> Path:
+    """Return the client's program."""
+    try:
+        return installed()
+    except Missing as error:
+        lacking(error)
+
+
+@pytest.fixture(scope="session")
+def loopback() -> Iterator[Loopback]:
+    """Return the network that the client runs in."""
+    try:
+        made = Loopback()
+    except OSError as error:
+        lacking(f"a network namespace ({error})")
+    yield made
+    made.close()
+
+
+@pytest.fixture
+def stub(loopback: Loopback) -> Iterator[Stub]:
+    """Return the API."""
+    with Stub(loopback.listening()) as made:
+        yield made
+
+
+@pytest.fixture
+def home(tmp_path: Path, program: Path, loopback: Loopback, stub: Stub) -> Home:
+    """Return a fresh HOME in which nothing is set up."""
+    return Home(tmp_path, program, loopback, stub)
