@@ -87,7 +87,11 @@ class Home:
         self.ledger = self.folder / ".local" / "share" / "learnings" / "ledger.db"
         self.settings = self.folder / ".claude" / "settings.json"
         self.state = self.folder / ".claude.json"
-        for made in (self.folder / ".claude", folder / "tmp", *(self.project / ".git" / n for n in ("objects", "refs"))):
+        for made in (
+            self.folder / ".claude",
+            folder / "tmp",
+            *(self.project / ".git" / n for n in ("objects", "refs")),
+        ):
             made.mkdir(parents=True)
         (self.project / ".git" / "HEAD").write_text("ref: refs/heads/main\n")
         (self.project / ".git" / "config").write_text("[core]\n\trepositoryformatversion = 0\n")
@@ -146,6 +150,11 @@ class Home:
     def inside(self, *words: str) -> list[str]:
         """Return the command line of any program inside the namespace."""
         return self._loopback.line(words)
+
+    def is_wal(self) -> bool:
+        """Tell whether the ledger has a write-ahead log: then no writer shuts readers out."""
+        with self.ledger.open("rb") as file:
+            return file.read(19)[18] == 2
 
     def ours(self) -> dict[int, str]:
         """Return the processes of the ledger that run with this HOME, as pid and command line."""

@@ -7,6 +7,7 @@ from typing import NoReturn
 
 import pytest
 from realclient.client import Home, Missing, installed
+from realclient.known import teach
 from realclient.loopback import Loopback
 from realclient.stub import Stub
 
@@ -49,3 +50,25 @@ def stub(loopback: Loopback) -> Iterator[Stub]:
 def home(tmp_path: Path, program: Path, loopback: Loopback, stub: Stub) -> Home:
     """Return a fresh HOME in which nothing is set up."""
     return Home(tmp_path, program, loopback, stub)
+
+
+@pytest.fixture
+def ready(home: Home) -> Home:
+    """Return a HOME with four learnings, set up for the client; robots are shown learnings."""
+    teach(home)
+    home.learnings("setup", "claude-code", "--allow-tools")
+    return home
+
+
+@pytest.fixture
+def ready_for_people(home: Home) -> Home:
+    """Return the same without the setting that serves robots."""
+    teach(home, is_open_to_robots=False)
+    home.learnings("setup", "claude-code", "--allow-tools")
+    return home
+
+
+@pytest.fixture(scope="session")
+def plugin() -> str:
+    """Return the plugin's folder in this tree."""
+    return str(Path(__file__).resolve().parent.parent.parent / "plugin")
