@@ -32,6 +32,9 @@ QUIET = (
 )  # fmt: skip
 """Variables at which the client sends nothing but messages."""
 
+OURS = ("ledger.cli", "hook_main.py", "learnings serve", "learnings hook")
+"""What the command line of a process of the ledger holds."""
+
 RUN_S = 60
 """Longest that a test waits for the client."""
 
@@ -87,14 +90,11 @@ class Home:
         self.ledger = self.folder / ".local" / "share" / "learnings" / "ledger.db"
         self.settings = self.folder / ".claude" / "settings.json"
         self.state = self.folder / ".claude.json"
-        for made in (
-            self.folder / ".claude",
-            folder / "tmp",
-            *(self.project / ".git" / n for n in ("objects", "refs")),
-        ):
+        repository = self.project / ".git"
+        for made in (self.folder / ".claude", folder / "tmp", repository / "objects", repository / "refs"):
             made.mkdir(parents=True)
-        (self.project / ".git" / "HEAD").write_text("ref: refs/heads/main\n")
-        (self.project / ".git" / "config").write_text("[core]\n\trepositoryformatversion = 0\n")
+        (repository / "HEAD").write_text("ref: refs/heads/main\n")
+        (repository / "config").write_text("[core]\n\trepositoryformatversion = 0\n")
         beside = os.pathsep.join((str(Path(sys.executable).parent), os.environ.get("PATH", os.defpath)))
         self.env = {
             "PATH": beside, "HOME": str(self.folder), "LANG": "C.UTF-8", "TERM": "xterm-256color", "SHELL": "/bin/sh",
@@ -160,22 +160,19 @@ class Home:
         """Return the processes of the ledger that run with this HOME, as pid and command line."""
         mark, found = f"HOME={self.folder}".encode(), {}
         for entry in Path("/proc").iterdir():
-            if entry.name.isdigit():
-                try:
-                    line = (entry / "cmdline").read_bytes().replace(b"\0", b" ").decode("utf-8", "replace")
-                    if ("ledger" in line or "learnings" in line) and self._is_of_ours(line):
-                        if mark in (entry / "environ").read_bytes().split(b"\0"):
-                            found[int(entry.name)] = line.strip()
-                except OSError:
-                    continue  # it ended meanwhile, or is another user's
+            if not entry.name.isdigit():
+                continue
+            try:
+                line = (entry / "cmdline").read_bytes().replace(b"\0", b" ").decode("utf-8", "replace").strip()
+                if any(word in line for word in OURS) and mark in (entry / "environ").read_bytes().split(b"\0"):
+                    found[int(entry.name)] = line
+            except OSError:
+                continue  # it ended meanwhile, or is another user's
         return found
 
     def servers(self) -> list[int]:
         """Return the pids of the ledger's servers that run with this HOME."""
         return [pid for pid, line in self.ours().items() if line.endswith(" serve")]
-
-    def _is_of_ours(self, line: str) -> bool:
-        return any(word in line for word in ("ledger.cli", "hook_main.py", "learnings serve", "learnings hook"))
 
 
 def gone(pids: Sequence[int], timeout_s: float = 10) -> list[int]:
@@ -206,10 +203,11 @@ class Hook(NamedTuple):
 
 
 class Turn(NamedTuple):
-    """What one prompt came to: how long until its request, that request, the client's result, and the hooks run."""
+    """What a prompt came to: how long until its request, its first and last request, the result, and the hooks run."""
 
     wait_s: float
     request: Request
+    last: Request
     result: dict[str, Any]
     hooks: list[Hook]
 
@@ -264,8 +262,8 @@ class Talk:
             elif told.get("subtype") == "hook_response":
                 hooks.append(Hook(told["hook_event"], 1_000 * (at - started[told["hook_id"]]), told))
             elif told.get("type") == "result":
-                request = next(r for r in self._home.stub.requests[before:] if prompt in r.spoken)
-                return Turn(request.at - begun, request, told, hooks)
+                made = [request for request in self._home.stub.requests[before:] if prompt in request.spoken]
+                return Turn(made[0].at - begun, made[0], made[-1], told, hooks)
         raise TimeoutError("the session ended without an answer")
 
     def _until_result(self) -> Iterator[tuple[float, dict[str, Any]]]:

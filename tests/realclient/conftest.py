@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import NoReturn
 
 import pytest
+
 from realclient.client import Home, Missing, installed
 from realclient.known import teach
 from realclient.loopback import Loopback

@@ -112,9 +112,9 @@ def unreadable(home: Home) -> Iterator[None]:
 @contextmanager
 def interpreter_gone(home: Home) -> Iterator[None]:
     """The environment that the program was installed in has been moved away."""
-    with _edited(home.settings, sys.executable, "/nowhere/bin/python"):
-        with _edited(home.state, sys.executable, "/nowhere/bin/python"):
-            yield
+    new = "/nowhere/bin/python"
+    with _edited(home.settings, sys.executable, new), _edited(home.state, sys.executable, new):
+        yield
 
 
 @contextmanager

@@ -196,6 +196,7 @@ def events(made: dict[str, Any]) -> Iterator[dict[str, Any]]:
     """Yield a message as it is streamed."""
     yield {"type": "message_start", "message": {**made, "content": [], "stop_reason": None}}
     for index, block in enumerate(made["content"]):
+        empty: dict[str, Any]
         if block["type"] == "text":
             empty, delta = {"type": "text", "text": ""}, {"type": "text_delta", "text": block["text"]}
         else:

@@ -7,6 +7,7 @@ second more than that. Where the ledger can still be read, recall goes on.
 import time
 
 import pytest
+
 from realclient import faults
 from realclient.client import Home, Talk, Turn
 from realclient.faults import Fault

@@ -1,10 +1,10 @@
 """What the model reads of the ledger in the real client: seen in the requests that it sends."""
 
 import pytest
-from realclient.client import Home
-from realclient.known import CACHE, CLOSING, FRAME, GATE, OKAY, OPENING, PINNED, STARTING, holding, since, teach
 
 from ledger.ledger import Ledger
+from realclient.client import Home
+from realclient.known import CACHE, CLOSING, FRAME, GATE, OKAY, OPENING, PINNED, STARTING, holding, since, teach
 
 pytestmark = pytest.mark.realclient
 
