@@ -16,7 +16,7 @@ import sys
 import tempfile
 import threading
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -249,9 +249,19 @@ class Talk:
         Raises:
             TimeoutError: there was none.
         """
+        before, begun = len(self._home.stub.requests), time.monotonic()
+        result, hooks = self._turn(prompt)
+        made = [request for request in self._home.stub.requests[before:] if prompt in request.spoken]
+        return Turn(made[0].at - begun, made[0], made[-1], result, hooks)
+
+    def compact(self) -> None:
+        """Have the conversation replaced by a summary."""
+        self._turn("/compact")
+
+    def _turn(self, prompt: str) -> tuple[dict[str, Any], list[Hook]]:
+        """Send a line and wait for its result; return that and the hooks run meanwhile."""
         assert self.process.stdin is not None
         line = {"type": "user", "message": {"role": "user", "content": prompt}}
-        before, begun = len(self._home.stub.requests), time.monotonic()
         self.process.stdin.write(json.dumps(line).encode() + b"\n")
         self.process.stdin.flush()
         started: dict[str, float] = {}
@@ -262,8 +272,7 @@ class Talk:
             elif told.get("subtype") == "hook_response":
                 hooks.append(Hook(told["hook_event"], 1_000 * (at - started[told["hook_id"]]), told))
             elif told.get("type") == "result":
-                made = [request for request in self._home.stub.requests[before:] if prompt in request.spoken]
-                return Turn(made[0].at - begun, made[0], made[-1], told, hooks)
+                return told, hooks
         raise TimeoutError("the session ended without an answer")
 
     def _until_result(self) -> Iterator[tuple[float, dict[str, Any]]]:
@@ -320,14 +329,15 @@ class Terminal:
         Raises:
             TimeoutError: they never came.
         """
-        end = time.monotonic() + timeout_s
-        while words not in self.screen:
-            if time.monotonic() > end:
-                raise TimeoutError(f"no {words!r} on the screen:\n{self.screen}")
-            self._draws(1)
-        while self._draws(0.7) and time.monotonic() < end:
-            pass
-        return self.screen
+        return self._drawn_until(lambda screen: words in screen, f"no {words!r}", timeout_s)
+
+    def without(self, words: str, timeout_s: float = 30) -> str:
+        """Wait until words are no longer on the screen, as `until` does.
+
+        Raises:
+            TimeoutError: they stayed.
+        """
+        return self._drawn_until(lambda screen: words not in screen, f"still {words!r}", timeout_s)
 
     def type(self, words: str) -> None:
         """Type a line and send it off."""
@@ -338,6 +348,16 @@ class Terminal:
     def press(self, *keys: str) -> None:
         """Press keys, by tmux's names."""
         self._do("send-keys", *keys)
+
+    def _drawn_until(self, fits: Callable[[str], bool], what: str, timeout_s: float) -> str:
+        end = time.monotonic() + timeout_s
+        while not fits(self.screen):
+            if time.monotonic() > end:
+                raise TimeoutError(f"{what} on the screen:\n{self.screen}")
+            self._draws(1)
+        while self._draws(0.7) and time.monotonic() < end:
+            pass
+        return self.screen
 
     def _draws(self, timeout_s: float) -> bool:
         """Wait until something is drawn; tell whether it was."""

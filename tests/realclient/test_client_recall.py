@@ -4,7 +4,8 @@ import pytest
 
 from ledger.ledger import Ledger
 from realclient.client import Home
-from realclient.known import CACHE, CLOSING, FRAME, GATE, OKAY, OPENING, PINNED, STARTING, holding, since, teach
+from realclient.known import CACHE, CLOSING, FRAME, GATE, OKAY, OPENED, OPENING, PINNED, STARTING, holding, since, teach
+from realclient.stub import Reply
 
 pytestmark = pytest.mark.realclient
 
@@ -125,3 +126,35 @@ def test_the_plugins_folder_brings_the_same(home: Home, plugin: str) -> None:
     assert GATE.mark in since(request, GATE.prompt)
     assert "mcp__plugin_learnings_ledger__query_learnings" in request.tools
     assert "recall" not in {name.rpartition("__")[2] for name in request.tools}
+
+
+def test_a_subagent_is_shown_what_a_session_starts_with(ready: Home) -> None:
+    """The prompt's hook does not run for it; its own first request has the block, once."""
+    given = {
+        "description": "look around",
+        "prompt": "report what is in this folder",
+        "subagent_type": "general-purpose",
+    }
+    ready.stub.say(Reply("", (("Agent", given),)))
+
+    with ready.talk() as session:
+        session.say("let somebody look around")
+    request = next(one for one in ready.stub.requests if given["prompt"] in one.messages[0])
+
+    assert f"SubagentStart {OPENED}" in request.spoken
+    assert request.spoken.count(PINNED.solution) == 1
+
+
+def test_compaction_brings_back_what_had_been_shown(ready: Home) -> None:
+    """The conversation is replaced by a summary in which the learning is not; the next request has it again, framed."""
+    with ready.talk() as session:
+        session.say(GATE.prompt)
+        for prompt in ("hello", "and hello again"):
+            session.say(prompt)
+        ready.stub.say(Reply("<summary>they greeted each other</summary>"))
+        session.compact()
+        after = session.say(OKAY)
+
+    assert "they greeted each other" in after.request.spoken
+    assert after.request.spoken.count(GATE.solution) == 1
+    assert f"SessionStart {OPENED}" in after.request.spoken
