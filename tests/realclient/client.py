@@ -82,11 +82,11 @@ def installed() -> Path:
 class Home:
     """A fresh HOME with a project in it, the program of this tree, and the client beside its API."""
 
-    def __init__(self, folder: Path, program: Path, loopback: Loopback, stub: Stub) -> None:
+    def __init__(self, folder: Path, program: Path, loopback: Loopback, stub: Stub, project: str = PROJECT) -> None:
         self.stub = stub
         self._program, self._loopback = program, loopback
         self.folder = folder / "home"
-        self.project = folder / "work" / PROJECT
+        self.project = folder / "work" / project
         self.ledger = self.folder / ".local" / "share" / "learnings" / "ledger.db"
         self.settings = self.folder / ".claude" / "settings.json"
         self.state = self.folder / ".claude.json"
