@@ -1,23 +1,15 @@
 """Fixtures of the real client's tests; what is missing on a machine fails them unless `ALLOW_SKIPS=1`."""
 
-import os
 from collections.abc import Iterator
 from pathlib import Path
-from typing import NoReturn
 
 import pytest
 
 from realclient.client import Home, Missing, installed
 from realclient.known import teach
+from realclient.lacking import lacking
 from realclient.loopback import Loopback
 from realclient.stub import Stub
-
-
-def lacking(what: object) -> NoReturn:
-    """End a test for which something is missing."""
-    if os.environ.get("ALLOW_SKIPS") == "1":
-        pytest.skip(f"missing: {what}")
-    pytest.fail(f"missing: {what}; ALLOW_SKIPS=1 skips these tests", pytrace=False)
 
 
 @pytest.fixture(scope="session")
