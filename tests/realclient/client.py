@@ -17,6 +17,7 @@ import tempfile
 import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -233,8 +234,8 @@ class Talk:
     def __exit__(self, *_: object) -> None:
         assert self.process.stdin is not None
         assert self.process.stdout is not None
-        with self.process.stdin:
-            pass
+        with suppress(BrokenPipeError):
+            self.process.stdin.close()
         try:
             self.process.wait(15)
         except subprocess.TimeoutExpired:
@@ -254,16 +255,20 @@ class Talk:
         made = [request for request in self._home.stub.requests[before:] if prompt in request.spoken]
         return Turn(made[0].at - begun, made[0], made[-1], result, hooks)
 
+    def send(self, prompt: str) -> None:
+        """Give a prompt and wait for nothing."""
+        assert self.process.stdin is not None
+        line = {"type": "user", "message": {"role": "user", "content": prompt}}
+        self.process.stdin.write(json.dumps(line).encode() + b"\n")
+        self.process.stdin.flush()
+
     def compact(self) -> None:
         """Have the conversation replaced by a summary."""
         self._turn("/compact")
 
     def _turn(self, prompt: str) -> tuple[dict[str, Any], list[Hook]]:
         """Send a line and wait for its result; return that and the hooks run meanwhile."""
-        assert self.process.stdin is not None
-        line = {"type": "user", "message": {"role": "user", "content": prompt}}
-        self.process.stdin.write(json.dumps(line).encode() + b"\n")
-        self.process.stdin.flush()
+        self.send(prompt)
         started: dict[str, float] = {}
         hooks: list[Hook] = []
         for at, told in self._until_result():
