@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from ledger.setup_files import BACKUP
 from realclient.client import PROJECT, Home
 from realclient.known import FRAME, GATE, PINNED, STARTING, since, teach
 
@@ -67,7 +68,7 @@ def test_uninstalling_after_sessions_leaves_the_clients_own_changes(home: Home) 
     assert len(state) > 2
     assert FRAME not in after.text
     assert not any("learnings" in name for name in after.tools)
-    assert [name for name in below(home.folder) if "backup" in name and "learnings" in name] == []
+    assert [name for name in below(home.folder) if name.endswith(BACKUP)] == []
 
 
 def test_the_plugin_is_one_that_the_clients_directory_would_take(home: Home, plugin: str) -> None:
