@@ -350,10 +350,6 @@ class Terminal:
         self.until(words, 10)
         self._do("send-keys", "Enter")
 
-    def press(self, *keys: str) -> None:
-        """Press keys, by tmux's names."""
-        self._do("send-keys", *keys)
-
     def _drawn_until(self, fits: Callable[[str], bool], what: str, timeout_s: float) -> str:
         end = time.monotonic() + timeout_s
         while not fits(self.screen):
