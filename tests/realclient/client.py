@@ -85,7 +85,7 @@ class Home:
 
     def __init__(self, folder: Path, program: Path, loopback: Loopback, stub: Stub, project: str = PROJECT) -> None:
         self.stub = stub
-        self._program, self._loopback = program, loopback
+        self.program, self._loopback = program, loopback
         self.folder = folder / "home"
         self.project = folder / "work" / project
         self.ledger = self.folder / ".local" / "share" / "learnings" / "ledger.db"
@@ -146,7 +146,7 @@ class Home:
 
     def line(self, *words: str) -> list[str]:
         """Return the command line of the client inside the namespace."""
-        return self._loopback.line([str(self._program), *words])
+        return self._loopback.line([str(self.program), *words])
 
     def inside(self, *words: str) -> list[str]:
         """Return the command line of any program inside the namespace."""
@@ -306,7 +306,7 @@ class Terminal:
         self._drawn = os.open(drawn, os.O_RDWR | os.O_NONBLOCK)
         start = home.inside(*self._tmux, "new-session", "-d", "-x", "140", "-y", "50", "-c", str(home.project))
         env = {**home.env, "TERM": "screen-256color"}
-        subprocess.run([*start, str(home._program), *words], env=env, check=True, timeout=30)
+        subprocess.run([*start, str(home.program), *words], env=env, check=True, timeout=30)
         self._do("set-option", "-g", "remain-on-exit", "on")
         self._do("pipe-pane", f"cat > {drawn}")
 
