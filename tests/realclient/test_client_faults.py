@@ -1,0 +1,159 @@
+"""Whatever is wrong with the server, the ledger or a hook: the prompt goes through, in time and without a word of ours.
+
+In each session the same turn without the fault comes first: the limit is a
+second more than that. Where the ledger can still be read, recall goes on.
+"""
+
+import time
+
+import pytest
+
+from realclient import faults
+from realclient.client import Home, Talk, Turn
+from realclient.faults import Fault
+from realclient.known import CACHE, CLOSING, FRAME, GATE, OPENING, QUEUE, since
+
+pytestmark = pytest.mark.realclient
+
+LIMIT_S = 1.0
+"""Longest that a fault may hold a prompt up."""
+
+
+def passed(turn: Turn, before_s: float, prompt: str) -> str:
+    """Hold a turn to the limit and to a good end; return what its request has of the prompt and after it."""
+    assert turn.result["subtype"] == "success"
+    assert turn.result["result"] == "Done."
+    assert turn.wait_s < before_s + LIMIT_S
+    return since(turn.request, prompt)
+
+
+def is_silent(said: str) -> bool:
+    """Tell whether nothing of ours is in what the model reads: no frame, no line about a hook, no name of ours."""
+    return not any(word in said for word in (FRAME, "UserPromptSubmit", "SessionStart", "learnings", "Traceback"))
+
+
+def is_whole(said: str, mark: str) -> bool:
+    """Tell whether a learning is there, once, between the beginning and the end of its frame."""
+    return said.count(mark) == 1 and said.index(OPENING) < said.index(mark) < said.index(CLOSING)
+
+
+@pytest.mark.parametrize(
+    "fault", [faults.killed, faults.stopped, faults.locked, faults.corrupt, faults.missing], ids=lambda f: f.__name__
+)
+def test_a_fault_in_the_middle_of_a_session_is_silence(ready: Home, fault: Fault) -> None:
+    """The prompt that meets it and the one after that go through; what had been recalled before stays."""
+    with ready.talk() as session:
+        session.say("hello")
+        before = session.say(GATE.prompt)
+        with fault(ready):
+            met = session.say(CACHE.prompt)
+            after = session.say(QUEUE.prompt)
+
+    assert is_whole(since(before.request, GATE.prompt), GATE.mark)
+    for turn, subject in ((met, CACHE), (after, QUEUE)):
+        said = passed(turn, before.wait_s, subject.prompt)
+        assert is_whole(said, subject.mark) if fault is faults.locked and ready.is_wal() else is_silent(said)
+
+
+@pytest.mark.parametrize("fault", [faults.written, faults.read_only], ids=lambda f: f.__name__)
+def test_what_can_still_be_read_is_recalled(ready: Home, fault: Fault) -> None:
+    """A writer that takes its time, and a folder in which nothing can be noted, take nothing away."""
+    with ready.talk() as session:
+        session.say("hello")
+        before = session.say(GATE.prompt)
+        with fault(ready):
+            met = session.say(CACHE.prompt)
+            after = session.say(QUEUE.prompt)
+
+    assert is_whole(passed(met, before.wait_s, CACHE.prompt), CACHE.mark)
+    assert is_whole(passed(after, before.wait_s, QUEUE.prompt), QUEUE.mark)
+
+
+def test_only_the_first_prompt_waits_for_a_locked_ledger(ready: Home) -> None:
+    """The breaker answers the next ones at once; a write-ahead log shuts no reader out in the first place."""
+    with ready.talk() as session:
+        session.say("hello")
+        with faults.locked(ready):
+            session.say(GATE.prompt)
+            second = session.say(CACHE.prompt)
+            third = session.say(QUEUE.prompt)
+
+    assert ready.is_wal() or second.hooks[0].told["stdout"] == third.hooks[0].told["stdout"] == "{}"
+    assert min(second.hooks[0].ms, third.hooks[0].ms) < 50
+
+
+def test_a_killed_server_is_started_again_by_the_client(ready: Home) -> None:
+    """Recall comes back within the session, with a new process."""
+    with ready.talk() as session:
+        session.say("hello")
+        (old,) = ready.servers()
+        with faults.killed(ready):
+            session.say(GATE.prompt)
+        back = served_again(session)
+        (new,) = ready.servers()
+
+    assert back is not None
+    assert is_whole(since(back.request, CACHE.prompt), CACHE.mark)
+    assert new != old
+
+
+def served_again(session: Talk) -> Turn | None:
+    """Ask until the server answers; return the turn in which it did, None when it never does."""
+    end = time.monotonic() + 20
+    while time.monotonic() < end:
+        turn = session.say(CACHE.prompt)
+        if CACHE.mark in turn.request.spoken.replace(CACHE.prompt, ""):
+            return turn
+    return None
+
+
+def test_a_ledger_that_comes_back_is_recalled_from_again(ready: Home) -> None:
+    """Its folder was elsewhere for one prompt."""
+    with ready.talk() as session:
+        session.say("hello")
+        with faults.missing(ready):
+            session.say(GATE.prompt)
+        back = session.say(CACHE.prompt)
+
+    assert is_whole(since(back.request, CACHE.prompt), CACHE.mark)
+
+
+@pytest.fixture
+def usual_s(ready: Home) -> float:
+    """Return how long a session takes here from its start to its first request, nothing being wrong."""
+    with ready.talk() as session:
+        first = session.say("hello")
+    return first.request.at - session.begun_at
+
+
+@pytest.mark.parametrize(
+    "fault",
+    [faults.locked, faults.corrupt, faults.missing, faults.unreadable, faults.interpreter_gone],
+    ids=lambda f: f.__name__,
+)
+def test_a_fault_at_the_start_of_a_session_is_silence(ready: Home, usual_s: float, fault: Fault) -> None:
+    """The first request comes in time and nothing of ours is in it, nor in the second."""
+    with fault(ready), ready.talk() as session:
+        first = session.say(GATE.prompt)
+        second = session.say(CACHE.prompt)
+
+    assert first.request.at - session.begun_at < usual_s + LIMIT_S
+    assert first.result["result"] == "Done."
+    said = passed(second, 0.1, CACHE.prompt)
+    if fault is faults.locked and ready.is_wal():
+        assert is_whole(said, CACHE.mark)
+    else:
+        assert is_silent(said)
+        assert FRAME not in second.request.text
+        assert "hook additional context" not in second.request.spoken
+
+
+def test_a_start_hook_that_times_out_takes_nothing_from_the_prompt(ready: Home, usual_s: float) -> None:
+    """Its interpreter hangs, the client ends it after its two seconds, and the prompt brings its learning."""
+    with faults.hook_hangs(ready), ready.talk() as session:
+        first = session.say(GATE.prompt)
+
+    assert [hook.told["outcome"] for hook in first.hooks if hook.event == "SessionStart"] == ["cancelled"]
+    assert first.request.at - session.begun_at < usual_s + LIMIT_S
+    assert "SessionStart" not in first.request.spoken
+    assert GATE.mark in first.request.spoken
