@@ -52,6 +52,7 @@ def _file(around: Around, log: list[Log]) -> Iterator[Check]:
         return
     with open_reader(around.file) as reader:
         yield from doctor_file.checks(around, reader)
+        yield from _guarded("contradictions", doctor_notes.contradictions(around, reader))
         log.append(Log(_saved(reader), doctor_file.robots_are_served(around, reader)))
 
 
