@@ -58,6 +58,7 @@ def _file(around: Around, log: list[Log]) -> Iterator[Check]:
         return
     with open_reader(around.file) as reader:
         yield from doctor_file.checks(around, reader)
+        yield from _guarded("contradictions", doctor_notes.contradictions(around, reader))
         saved = [(str(channel), str(at), int(count)) for channel, at, count in reader.rows(sql.LAST_SAVES, {})]
         first = reader.rows(sql.RECORDED_AT, {"seq": 1})
         began = seconds_of(first[0][0]) if first else os.stat(around.file).st_mtime

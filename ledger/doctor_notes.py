@@ -1,4 +1,4 @@
-"""Look at the client's own memory: which entries of its indexes it does not load.
+"""Look at the client's own memory: which entries of its indexes it does not load, and what is not true any more.
 
 Read-only, through no link, at most a megabyte of each file.
 """
@@ -6,14 +6,17 @@ Read-only, through no link, at most a megabyte of each file.
 import os
 from collections.abc import Iterator
 
+from ledger import own_copy
 from ledger import setup_clients as clients
 from ledger.cliff import LINES, UNITS, Cliff, cliff
 from ledger.doctor_check import Around, Check, fine, listed, many, remark
+from ledger.reader import Reader
 from ledger.redact import scrub
 
 INDEX = "MEMORY.md"
 NOTE_BYTES = 1_048_576
 INDEXES_MAX, ENTRIES_SHOWN, ENTRY_CHARS = 1_000, 3, 60
+LINES_SHOWN = 8
 
 
 def checks(around: Around) -> Iterator[Check]:
@@ -28,6 +31,26 @@ def checks(around: Around) -> Iterator[Check]:
         )
     else:
         yield fine("cliff", f"{many(len(found), 'index file')} loaded whole" if found else "there is no memory index")
+
+
+def contradictions(around: Around, reader: Reader) -> Iterator[Check]:
+    """Yield which lines of instructions and notes still say what was superseded or retracted."""
+    files = own_copy.instructions(around.folder, around.home)
+    files += own_copy.notes(os.path.dirname(path) for path in _indexes(around))
+    found = own_copy.contradictions(reader, files)
+    if not found:
+        yield fine("contradictions", f"{many(len(files), 'file')} of the client say nothing that was taken back")
+        return
+    lines = [
+        f"{around.shown(one.file)}:{one.line} ({one.learning[:12]}… "
+        + (f"replaced by {one.heads[0][:12]}…)" if one.heads else f"{one.state})")
+        for one in found
+    ]
+    yield remark(
+        "contradictions",
+        f"the client goes on loading what is not true any more: {listed(lines, LINES_SHOWN)}; correct them by hand "
+        "(`learnings history ID` says why)",
+    )
 
 
 def _told(shown: str, one: Cliff) -> str:

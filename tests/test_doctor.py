@@ -31,6 +31,8 @@ from ledger import (
 )
 from ledger.doctor_check import Around, Check
 from ledger.errors import GuardFailed, Unwell
+from ledger.ledger import Ledger
+from ledger.model import Draft
 from ledger.sessions import Caller
 
 OURS = setup_clients.plugin_hooks()["hooks"]
@@ -781,6 +783,28 @@ def test_modules_without_a_cache_are_told(home: Home, tmp_path: Path) -> None:
     found = by_id(doctor_file.program(home.around, str(tmp_path)))["bytecode"]
 
     assert found == Check("bytecode", ok=True, message="compiled modules are kept")
+
+
+def test_files_that_still_say_what_is_not_true_any_more_are_named_by_line(healthy: Home) -> None:
+    """What was superseded stands in the memory's index, what was retracted in an instruction file."""
+    index = healthy.folder / ".claude" / "projects" / "-demo" / "memory" / "MEMORY.md"
+    index.parent.mkdir(parents=True)
+    index.write_text("# Memory\n\n- the gateway is reached at port 9000 of alpha\n", "utf-8")
+    (healthy.folder / "CLAUDE.md").write_text("Build the client with the yarn classic toolchain.\n", "utf-8")
+    with Ledger.open(healthy.file) as ledger:
+        old = ledger.record(
+            Draft("reaching the gateway", "the gateway is reached at port 9000 of alpha", "env", "demo")
+        )
+        gone = ledger.record(Draft("building", "Build the client with the yarn classic toolchain.", "env", "demo"))
+        assert of_file(healthy)["contradictions"].message == "2 files of the client say nothing that was taken back"
+        new = ledger.supersede(old.id, "reaching the gateway", "the gateway is reached at beta:9443", "it moved")
+        ledger.retract(gone.id, "we use pnpm")
+
+    found = of_file(healthy)["contradictions"]
+
+    assert (found.ok, found.is_remark) == (True, True)
+    assert f"~/.claude/projects/-demo/memory/MEMORY.md:3 ({old.id[:12]}… replaced by {new.id[:12]}…)" in found.message
+    assert f"~/CLAUDE.md:1 ({gone.id[:12]}… retracted)" in found.message
 
 
 # -- words -----------------------------------------------------------------------------------------------------------

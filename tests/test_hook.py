@@ -586,6 +586,22 @@ def test_a_session_with_a_secret_for_a_name_is_remembered_without_it(known: Ledg
         assert kept.shown(secret) == {pinned}
 
 
+@pytest.mark.parametrize("change", ["supersede", "retract"])
+def test_a_kept_block_never_shows_what_is_not_current_any_more(
+    known: Ledger, folder: Path, pinned: str, change: str
+) -> None:
+    """The log grew, so the block does not hold: nobody has to remember to forget it."""
+    assert "6543" in started(known, folder, "s1")
+    assert Sessions(known.path).ready(str(folder)) is not None
+
+    if change == "supersede":
+        known.supersede(pinned, "pgcat refuses connections", "use port 7000 of pgcat", "it moved")
+    else:
+        known.retract(pinned, "it moved")
+
+    assert "6543" not in started(known, folder, "s2")
+
+
 def test_a_kept_block_is_for_those_who_are_served(known: Ledger, folder: Path, pinned: str) -> None:
     """Robots, and a project that is switched off, get nothing of it."""
     started(known, folder, "s1")
