@@ -166,6 +166,7 @@ COMPARED = {
             (tables.SettingRow, "from_seq"),
             (tables.AliasRow, "from_seq"),
             (tables.JudgementRow, "from_seq"),
+            (tables.SummaryRow, "from_seq"),
             (tables.UndoRow, "from_seq"),
             (tables.ProjectionRow, "seq"),
         )

@@ -259,7 +259,13 @@ def _opened(folder: str, name: str) -> int:
             return fd
         os.close(fd)
         time.sleep(0.002)
-    return os.open(os.path.join(folder, f"{name}.{os.urandom(8).hex()}.jsonl"), flags | os.O_EXCL, 0o600)
+    own = os.path.join(folder, f"{name}.{os.urandom(8).hex()}")
+    fd = os.open(f"{own}.new", flags | os.O_EXCL, 0o600)
+    # Locked before anybody can find it: a reader that took it empty would delete what is written next.
+    if fcntl is not None:
+        fcntl.flock(fd, fcntl.LOCK_EX)
+    os.rename(f"{own}.new", f"{own}.jsonl")
+    return fd
 
 
 def _locked(fd: int) -> bool:

@@ -305,6 +305,24 @@ def test_many_hooks_at_once_lose_nothing(ledger: Ledger) -> None:
     assert len(found) == 120
 
 
+def test_a_file_of_its_own_is_held_before_anybody_finds_it(ledger: Ledger, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Another hook does not let go, and a reader takes all it finds: what is written next is not in what it deletes."""
+    monkeypatch.setattr(handover, "WAIT_S", 0.0)
+    write = handover._write
+
+    def taken_first(fd: int, data: bytes) -> None:
+        for one in waiting(ledger.path):
+            got = take(ledger.path, one)
+            if got is not None:
+                done(got)
+        write(fd, data)
+
+    monkeypatch.setattr(handover, "_write", taken_first)
+    assert handover.stopped(ledger.path, {"session_id": "s-1", "last_assistant_message": "the job moved to cron"}).kept
+
+    assert [record["text"] for record in taken(ledger)] == ["the job moved to cron"]
+
+
 def test_each_hand_over_takes_less_than_300_ms(ledger: Ledger, transcript: Path) -> None:
     """The slowest of twenty, forced to the disk, with a ledger that has learnings that were shown."""
     for number in range(50):

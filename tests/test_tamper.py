@@ -41,7 +41,7 @@ TRIGGERS = tuple(statement.split()[2] for statement in (*LOG_TRIGGERS, *PROJECTI
 
 @pytest.fixture(scope="module")
 def whole(tmp_path_factory: pytest.TempPathFactory) -> str:
-    """Return a ledger in which every table has rows: an import, a chain, undos, a setting, a verdict, an erasure."""
+    """Return a ledger in which every table has rows: an import, a chain, undos, a verdict, an erasure, a summary."""
     path = str(tmp_path_factory.mktemp("whole") / "ledger.db")
     with Ledger.init(path) as ledger:
         sources = [Source("memory-note", f"/notes/{name}.md", f"/notes/{name}.md", 1) for name in "ab"]
@@ -60,6 +60,7 @@ def whole(tmp_path_factory: pytest.TempPathFactory) -> str:
         secret = ledger.record(Draft("what has to go", "goes", "practice"))
         data = {"targets": [secret.seq], "blocked": ["ab" * 32], "reason": "secret"}
         ledger.store.append(lambda _: [NewEvent("payload.erased", "ledger", data, {}, new_event_id())])
+        ledger.summarise("s-1", "demo", "We moved the pooler and ran the migrations.")
         assert ledger.verify().ok
     return path
 
@@ -382,7 +383,7 @@ def restore_an_erased_payload(connection: sqlite3.Connection) -> None:
         (delete_and_close_up, 5),
         (swap_payloads, 4),
         (swap_events, 4),
-        (duplicate, 15),
+        (duplicate, 16),
         (move_in, 5),
         (forget_a_payload, 4),
         (restore_an_erased_payload, 13),
@@ -408,14 +409,14 @@ def test_a_tail_that_was_cut_off_is_named_by_the_anchor(copy: str) -> None:
     os.rename(copy + ".kept", copy + ".anchor")
 
     assert named(copy) == [
-        ("rolled_back", 14, "the log was rolled back: it ends at event 8 and its anchor saw event 14")
+        ("rolled_back", 15, "the log was rolled back: it ends at event 8 and its anchor saw event 15")
     ]
 
 
 def test_events_of_another_ledger_are_named(copy: str, tmp_path: Path) -> None:
     """Two ledgers cannot be spliced: the chain begins with the ledger's own id."""
     other = SqliteStore(str(tmp_path / "other" / "ledger.db"), create=True)
-    for number in range(16):
+    for number in range(17):
         append(other, number)
     other.close()
     with tampering(copy) as connection:
@@ -423,11 +424,11 @@ def test_events_of_another_ledger_are_named(copy: str, tmp_path: Path) -> None:
         connection.execute("ATTACH ? AS other", (other.path,))
         connection.execute("BEGIN")
         for table in ("event", "payload"):
-            connection.execute(f"INSERT INTO main.{table} SELECT * FROM other.{table} WHERE seq > 14")
+            connection.execute(f"INSERT INTO main.{table} SELECT * FROM other.{table} WHERE seq > 15")
 
     found = named(copy)
 
-    assert ("prev_hash", 15, "event 15: its prev_hash does not fit its content") in found
+    assert ("prev_hash", 16, "event 16: its prev_hash does not fit its content") in found
 
 
 def forge(connection: sqlite3.Connection, ledger_id: str, seq: int, old: bytes, new: bytes) -> None:
@@ -463,7 +464,7 @@ def test_a_chain_that_was_computed_anew_is_named_by_the_anchor(copy: str) -> Non
     unwitnessed = named(copy)
     os.rename(copy + ".kept", copy + ".anchor")
 
-    assert named(copy) == [("rolled_back", 14, "the log has another past: event 14 is not the one its anchor saw")]
+    assert named(copy) == [("rolled_back", 15, "the log has another past: event 15 is not the one its anchor saw")]
     assert unwitnessed == []
 
 
@@ -575,9 +576,9 @@ ATTACKS = [
     *(
         f"REPLACE INTO event SELECT {', '.join(parts)} FROM event WHERE seq = 4"
         for parts in (
-            ["15", "event_id", "'s'", "1", *REST, "commitment", "randomblob(32)", "hash"],
-            ["15", OTHER_ID, "stream", "version", *REST, "commitment", "randomblob(32)", "hash"],
-            ["15", OTHER_ID, "'s'", "1", *REST, "commitment", "prev_hash", "hash"],
+            ["16", "event_id", "'s'", "1", *REST, "commitment", "randomblob(32)", "hash"],
+            ["16", OTHER_ID, "stream", "version", *REST, "commitment", "randomblob(32)", "hash"],
+            ["16", OTHER_ID, "'s'", "1", *REST, "commitment", "prev_hash", "hash"],
             ["99", OTHER_ID, "'s'", "1", *REST, "commitment", "randomblob(32)", "hash"],
         )
     ),
@@ -586,7 +587,7 @@ ATTACKS = [
         " tags, observed_at, recorded_at, trust, actor_kind, channel, batch, content_key, erased_by"
         " FROM learning WHERE seq = 4"
     ),
-    "INSERT INTO payload VALUES (15, x'7b7d', zeroblob(32), NULL)",
+    "INSERT INTO payload VALUES (16, x'7b7d', zeroblob(32), NULL)",
     "UPDATE payload SET body = NULL, salt = NULL, erased_by = 14 WHERE seq = 4",
     "UPDATE payload SET body = NULL, salt = NULL, erased_by = 4 WHERE seq = 4",
     "UPDATE payload SET body = x'7b7d', salt = zeroblob(32), erased_by = NULL WHERE seq = 13",
