@@ -111,11 +111,15 @@ def settle(ledger: Ledger, notes: Notes, home: str, project_of: Callable[[str], 
         if taken is None:
             continue
         unusable = taken.torn
-        for record in taken.records:
-            try:
-                unusable += not _settled(ledger, record, notes, home, project_of, told)
-            except BadInput:
-                unusable += 1
+        try:
+            for record in taken.records:
+                try:
+                    unusable += not _settled(ledger, record, notes, home, project_of, told)
+                except BadInput:
+                    unusable += 1
+        except BaseException:
+            handover.give_back(taken)
+            raise
         handover.done(taken)
         told = told._replace(unusable=told.unusable + unusable)
     return told

@@ -163,7 +163,7 @@ def compacted(ledger: str, payload: Mapping[str, Any], *, feeds: bool = True, no
 
 def _own_words(ledger: str, text: str, session: str) -> tuple[str, list[str], list[str]]:
     """Return a text bounded, masked and without what was recalled; kinds of secrets; ids that it echoed."""
-    clean, kinds = redact.scrub(_without_private(_ends(text, RAW_CHARS)))
+    clean, kinds = redact.scrub(_ends(_without_private(text), RAW_CHARS))
     echoes: list[str] = []
     try:
         with open_reader(ledger, BUSY_MS) as reader:
@@ -378,6 +378,24 @@ def _record(line: bytes) -> dict[str, Any] | None:
     except (ValueError, RecursionError):
         return None
     return found if isinstance(found, dict) else None
+
+
+def give_back(taken: Taken) -> None:
+    """Offer at once again what could not be done."""
+    try:
+        os.utime(taken.path, (0, 0))
+    except OSError:
+        return  # gone, or of a disk that is: nothing is left to offer
+
+
+def is_due(one: Waiting, now: float | None = None) -> bool:
+    """Tell whether a file may be taken: nobody has it, or whoever had it did not finish in `LEASE_S`."""
+    if not one.is_taken:
+        return True
+    try:
+        return (time.time() if now is None else now) - os.stat(one.path).st_mtime >= LEASE_S
+    except OSError:
+        return False
 
 
 def done(taken: Taken) -> None:

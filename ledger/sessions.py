@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import os
 import sqlite3
+import stat
 import time
 
 TYPE_CHECKING = False
@@ -300,10 +301,23 @@ class Sessions:
         except (sqlite3.Error, OSError, ValueError):
             return []
 
+    def _made(self) -> None:
+        """Make the file, readable by its owner alone, unless another process was first."""
+        try:
+            os.close(os.open(self.path, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600))
+        except FileExistsError:
+            return
+
     def _open(self, make: bool) -> sqlite3.Connection:
         """Open the file, made with mode 0600 when it is missing and wanted."""
-        flags = os.O_RDWR | (os.O_CREAT if make else 0) | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)
-        os.close(os.open(self.path, flags, 0o600))
+        # Closing a descriptor of a file that is there would drop the locks of this process's other threads.
+        if os.path.lexists(self.path):
+            if not stat.S_ISREG(os.lstat(self.path).st_mode):
+                raise OSError("no regular file")
+        elif make:
+            self._made()
+        else:
+            raise FileNotFoundError(self.path)
         connection = sqlite3.connect(self.path, timeout=WAIT_S, isolation_level=None)
         try:
             (version,) = connection.execute("PRAGMA user_version").fetchone()

@@ -12,6 +12,7 @@ import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Future
+from contextlib import suppress
 from queue import Empty, SimpleQueue
 from typing import TYPE_CHECKING, Any
 
@@ -123,7 +124,11 @@ class RecallTool:
         self._rests_until = 0.0
         self._made: object = None
         self._tripped_at: float | None = None
-        self._is_warm = self._is_begun = False
+        self._is_warm = self._is_begun = self._has_passed = False
+        try:
+            self._cwd = os.getcwd()
+        except OSError:  # the folder was deleted
+            self._cwd = ""
 
     async def answer(self, given: Mapping[str, Any]) -> str:
         """Return the hook's JSON for a prompt, `NOTHING` when there is nothing to show or no answer in time."""
@@ -134,6 +139,9 @@ class RecallTool:
         was_warm, future = self._is_warm, self._asked(given)
         try:
             return await asyncio.wait_for(asyncio.wrap_future(future), LIMIT_S)
+        except asyncio.CancelledError:
+            self._late.add(future)
+            raise
         except TimeoutError:
             self._late.add(future)
             if was_warm:  # to load everything for the first time may take longer, and is no fault
@@ -158,12 +166,16 @@ class RecallTool:
 
     def written(self) -> None:
         """Hear that this process wrote: what the next session begins with is another."""
-        if self._is_begun:
+        from ledger.hook import is_off
+
+        if self._is_begun and not is_off(self._env):
             self._asked(None)
 
     def warm(self) -> None:
         """Make ready when the client is one with hooks: its first prompt has yet to be typed."""
-        if not self._is_begun and self._env.get("CLAUDECODE"):
+        from ledger.hook import is_off
+
+        if not self._is_begun and self._env.get("CLAUDECODE") and not is_off(self._env):
             self._asked(None)
 
     def _asked(self, given: Mapping[str, Any] | None) -> "Future[str]":
@@ -198,11 +210,15 @@ class RecallTool:
                 future, given = self._work.get(timeout=IDLE_S if left else None)
             except Empty:
                 future, after = left.pop(0)
-                after(future in self._late)
+                with suppress(Exception):
+                    after(future in self._late)
                 self._late.discard(future)
                 continue
             if future.set_running_or_notify_cancel():  # else nobody waits for it any more
-                said, after = self._answered(given)
+                try:
+                    said, after = self._answered(given)
+                except Exception:  # noqa: BLE001 - this thread is the only one there will be
+                    said, after = NOTHING, bool
                 future.set_result(said)
                 left.append((future, after))
             else:
@@ -218,7 +234,12 @@ class RecallTool:
         from ledger.hook import Asked, noted
 
         asked = Asked(
-            given or {"cwd": os.getcwd()}, self._env, self._path, project_of, self._clock(), loaded=self._at_hand()
+            {"cwd": self._cwd} if given is None else given,
+            self._env,
+            self._path,
+            project_of,
+            self._clock(),
+            loaded=self._at_hand(),
         )
         if not os.path.isfile(self._path):
             return NOTHING, bool
@@ -232,7 +253,7 @@ class RecallTool:
         self._is_warm = True
         ms = 1_000 * (time.perf_counter() - begun)
         if given is None:
-            return NOTHING, lambda _: self._ready(asked, is_news=False)
+            return NOTHING, bool if OFF in used else lambda _: self._ready(asked, is_news=False)
         return said or NOTHING, lambda is_late: self._unseen(asked) if is_late else self._count(asked, ms, used)
 
     def _at_hand(self) -> "Loaded":
@@ -250,8 +271,9 @@ class RecallTool:
 
     def _count(self, asked: "Asked", ms: float, used: Sequence[str]) -> None:
         asked.kept.ran(EVENT, asked.who, ms, asked.now, used)
-        if self._tripped_at is not None and asked.now >= self._tripped_at:
-            self._tripped_at = None
+        heals = not self._has_passed if self._tripped_at is None else asked.now >= self._tripped_at
+        if heals:
+            self._has_passed, self._tripped_at = True, None
             asked.kept.passed(NAME)
             asked.kept.passed(LEDGER)
         if OFF not in used:

@@ -40,7 +40,7 @@ class Settling:
         from ledger import handover
         from ledger.hook import is_off
 
-        if is_off(self._env) or not any(not one.is_taken for one in handover.waiting(self._path, handover.SOON)):
+        if is_off(self._env) or not any(map(handover.is_due, handover.waiting(self._path, handover.SOON))):
             return True
         begun = time.perf_counter()
         who, kept = caller(self._env, ""), Sessions(self._path)

@@ -378,3 +378,27 @@ def test_a_note_and_a_summary_wait_in_the_other_lane(ledger: Ledger, tmp_path: P
     found = taken(ledger, SOON)
     assert [one["kind"] for one in found] == ["note", "summary"]
     assert (found[0]["path"], found[0]["size"], found[0]["feeds"]) == (str(note), 6, True)
+
+
+def test_what_is_private_is_taken_out_before_a_text_is_cut(ledger: Ledger) -> None:
+    """A region that opens in the part that is left out is private to its end."""
+    text = "It works now. " * 2_000 + "<private>" + "x" * 40_000 + " telltale</private>" + " And so does that." * 800
+
+    assert handover.stopped(ledger.path, {"session_id": "s-1", "last_assistant_message": text}).kept
+
+    assert "telltale" not in taken(ledger)[0]["text"]
+
+
+def test_what_could_not_be_done_is_offered_again_at_once(ledger: Ledger) -> None:
+    """Its lease does not run for an hour."""
+    handover.stopped(ledger.path, {"session_id": "s-1", "last_assistant_message": "the job moved to cron"})
+    (one,) = waiting(ledger.path)
+    got = take(ledger.path, one)
+    assert got is not None
+    (held,) = waiting(ledger.path)
+    assert not handover.is_due(held)
+
+    handover.give_back(got)
+
+    assert handover.is_due(held)
+    assert take(ledger.path, held) is not None

@@ -381,3 +381,13 @@ def test_prompts_that_come_at_once_are_each_answered(talk: Talk, folder: Path) -
     assert len(answers) == 20
     assert not any(answer.is_error for answer in answers)
     assert any("6543" in said(answer) for answer in answers)
+
+
+def test_a_folder_that_is_deleted_under_the_server_costs_nothing(talk: Talk, folder: Path) -> None:
+    """The one thread that answers goes on, a write included."""
+    gone = folder.parent / "gone"
+    folder.rename(gone)
+    talk.document("record_learning", problem="numbats need a nest", solution="build it of grass")
+    gone.rename(folder)
+
+    assert "port 6543" in shown(asked(talk, folder, session="after"))

@@ -3,6 +3,8 @@
 import os
 import sqlite3
 import stat
+import subprocess
+import sys
 import threading
 import time
 from collections.abc import Callable
@@ -201,3 +203,20 @@ def test_names_of_any_kind_are_kept_within_bounds(kept: Sessions) -> None:
 def test_the_place_is_beside_the_ledger() -> None:
     """One file for the folder."""
     assert path_beside("/data/ledger.db") == "/data/sessions.db"
+
+
+def test_looking_drops_no_lock_of_the_same_process(tmp_path: Path) -> None:
+    """Closing a descriptor of a file drops every lock that the process holds on it."""
+    kept = Sessions(str(tmp_path / "ledger.db"))
+    assert kept.ran("prompt", Caller("s1"), 5, 1_796_000_000.0)
+    holder = sqlite3.connect(kept.path, isolation_level=None)
+    holder.execute("BEGIN IMMEDIATE")
+    kept.fired(1_796_000_000.0)
+
+    script = (
+        "import sqlite3, sys\n"
+        "try: sqlite3.connect(sys.argv[1], timeout=0, isolation_level=None).execute('BEGIN IMMEDIATE')\n"
+        "except sqlite3.OperationalError: sys.exit(7)\n"
+    )
+    assert subprocess.run([sys.executable, "-c", script, kept.path], check=False).returncode == 7
+    holder.close()
