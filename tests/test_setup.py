@@ -165,7 +165,22 @@ def test_what_others_changed_since_stays(home: Path, run: Inside) -> None:
     assert json.loads(settings.read_text()) == {
         "model": "x", "hooks": {"SessionStart": [OTHER_HOOK]}, "permissions": {"allow": ["Read"]},
     }  # fmt: skip
-    assert not list(home.rglob("*" + BACKUP))
+
+
+def test_uninstall_keeps_a_backup_that_is_the_only_copy(home: Path, run: Inside) -> None:
+    """The one file is gone and the other was changed since, so that neither is what its backup says."""
+    state = write(home / ".claude.json", '{"n": 1}')
+    write(home / ".claude/settings.json", '{"model": "x"}')
+    run.document("setup", "claude-code")
+    (home / ".claude/settings.json").unlink()
+    write(state, state.read_text().replace('"n": 1', '"n": 2'))
+
+    done = run("setup", "claude-code", "--uninstall")
+
+    assert files(home)[".claude/settings.json" + BACKUP] == b'{"model": "x"}'
+    assert files(home)[".claude.json" + BACKUP] == b'{"n": 1}'
+    assert f"{home}/.claude/settings.json{BACKUP} stays" in done.err
+    assert f"{home}/.claude.json{BACKUP} stays" in done.err
 
 
 def test_a_file_that_setup_made_goes_again_only_when_nothing_else_is_in_it(home: Path, run: Inside) -> None:
