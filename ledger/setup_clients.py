@@ -109,10 +109,10 @@ def plugin_hooks() -> dict[str, Any]:
 
 def is_our_hook(hook: object) -> bool:
     """Tell whether a hook calls this program, written by setup or by hand."""
-    command = hook.get("command") if isinstance(hook, dict) else None
-    return is_setup_hook(hook) or (
-        isinstance(command, str) and re.search(r"\blearnings['\"]? hook ", command) is not None
-    )
+    if is_setup_hook(hook):
+        return True
+    words = _hook_words(hook)
+    return len(words) == 3 and is_named(words[0], SERVER) and words[1] == "hook" and _is_word(words[2])
 
 
 def is_setup_hook(hook: object) -> bool:
@@ -121,8 +121,39 @@ def is_setup_hook(hook: object) -> bool:
         return False
     if hook.get("type") == "mcp_tool":
         return hook.get("server") == SERVER and hook.get("tool") == RECALL_TOOL
-    command = hook.get("command")
-    return isinstance(command, str) and f"ledger/{HOOK_SCRIPT}" in command.replace("\\", "/")
+    words = _hook_words(hook)
+    if len(words) != 5 or words[1:3] != ["-I", "-S"] or not _is_word(words[4]):
+        return False
+    return words[3].replace("\\", "/").split("/")[-2:] == ["ledger", HOOK_SCRIPT]
+
+
+def _hook_words(hook: object) -> list[str]:
+    """Return the words of a hook that is one plain command, without the ledger that it names; of any other nothing.
+
+    A command that goes on (`;`, `&&`, a pipe, a redirection) is its owner's, whatever it calls.
+    """
+    command = hook.get("command") if isinstance(hook, dict) else None
+    if not isinstance(command, str) or "\n" in command:
+        return []
+    lexer = shlex.shlex(command, posix=True, punctuation_chars=True)
+    lexer.commenters, lexer.whitespace_split = "", True
+    try:
+        words = list(lexer)
+        if words != shlex.split(command):
+            return []  # the shell sees more than one word where there is no blank
+    except ValueError:
+        return []
+    return words[1:] if words and words[0].startswith("LEARNINGS_FILE=") else words
+
+
+def _is_word(word: str) -> bool:
+    """Tell whether this may be the name of an event, of this or another version."""
+    return re.fullmatch(r"[a-z]+(-[a-z]+)*", word) is not None
+
+
+def is_named(program: str, name: str) -> bool:
+    """Tell whether a program, by its path or alone, has a name."""
+    return program.replace("\\", "/").rpartition("/")[2].removesuffix(".exe") == name
 
 
 # -- servers ---------------------------------------------------------------------------------------------------------

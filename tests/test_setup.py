@@ -226,6 +226,52 @@ def test_hooks_of_ours_that_are_there_twice_become_one() -> None:
     assert found["hooks"]["SessionStart"] == [shared]
 
 
+@pytest.mark.parametrize(
+    "command",
+    [
+        "learnings hook stop; ~/bin/notify-me",
+        "learnings hook stop;notify-me",
+        "learnings hook stop & notify-me",
+        "learnings hook stop > log",
+        "learnings hook $(notify-me)",
+        "learnings hook stop\nnotify-me",
+        "my-learnings hook run && ./backup.sh",
+        "my-learnings hook stop",
+        "echo learnings hook stop",
+        "MINE=1 learnings hook stop",
+        "/usr/bin/python3 /opt/general-ledger/hook_main.py",
+        "/usr/bin/python3 -I -S /opt/general-ledger/hook_main.py stop",
+        "/usr/bin/python3 -I -S /opt/ledger/hook_main.py stop && notify-me",
+        "/usr/bin/python3 -I -S /opt/ledger/hook_main.py stop 'open",
+    ],
+)
+def test_a_command_of_the_user_is_left_alone_though_it_calls_or_resembles_ours(command: str) -> None:
+    """Ours is a whole command and nothing besides; a path is told apart by its parts."""
+    mine = {"hooks": [{"type": "command", "command": command}]}
+    text = json.dumps({"hooks": {"Stop": [mine]}})
+    wanted = setup_json.Wanted(hooks=OUR_HOOKS)
+
+    put = setup_json.put(text, wanted)
+
+    assert json.loads(put)["hooks"]["Stop"] == [mine, OUR_HOOKS["Stop"]]
+    assert json.loads(setup_json.take(put, wanted))["hooks"] == {"Stop": [mine]}
+
+
+@pytest.mark.parametrize(
+    "program",
+    [
+        Program("/my home/python", "/it's; here & there (1)/ledger/hook_main.py", "/a b/$x;.db"),
+        Program("/a@b+c%d:e,f/python", "/a@b+c%d:e,f/ledger/hook_main.py", "/a@b+c%d:e,f=g/l.db"),
+        Program("/é/python", "/é+@%,:=~/ledger/hook_main.py", "/é/#l.db"),
+    ],
+)
+def test_ours_is_known_wherever_it_was_installed(program: Program) -> None:
+    """Quotes around what a shell would take apart are no part of it."""
+    assert all(
+        clients.is_setup_hook(hook) for group in clients.setup_hooks(program).values() for hook in group["hooks"]
+    )
+
+
 def test_the_backup_is_the_file_as_it_was_for_its_owner_alone(home: Path, run: Inside) -> None:
     """One a file; after a later change it is the file without ours."""
     settings = write(home / ".claude/settings.json", '{"model": "x"}')
