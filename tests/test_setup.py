@@ -487,6 +487,19 @@ def test_a_block_of_codex_is_brought_up_to_date_where_it_is() -> None:
     assert setup_toml.take(found) == "a = 1\n\n[later]\nb = 2\n"
 
 
+def test_what_an_editor_put_between_the_marks_of_codex_stays() -> None:
+    """A table that is added at the end of a file comes to stand before a comment that ends it."""
+    theirs = '\n# mine\n[mcp_servers.x]\ncommand = "x"\nargs = [\n  "a",\n]\n\n[mcp_servers.x.env]\nA = "1"\n'
+    first = setup_toml.put("a = 1\n", clients.codex_block(PROGRAM))
+    edited = first.replace(setup_toml.CLOSE_MARK, theirs + setup_toml.CLOSE_MARK)
+    wrapped = edited.replace('args = ["-P", ', 'args = [\n  "-P",\n  ')
+
+    again = setup_toml.put(wrapped, clients.codex_block(OTHER))
+
+    assert setup_toml.take(edited) == setup_toml.take(wrapped) == setup_toml.take(again) == "a = 1\n\n" + theirs
+    assert again == "a = 1\n\n" + first.removeprefix("a = 1\n\n").replace("/opt/py/", "/moved/") + theirs
+
+
 @pytest.mark.parametrize(
     ("text", "code"), [("a = ", 30), ('[mcp_servers.learnings]\ncommand = "x"\n', 20), ("mcp_servers = {}\n", 30)]
 )
