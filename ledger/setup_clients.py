@@ -186,11 +186,22 @@ def plugin_server() -> dict[str, Any]:
     return {"mcpServers": {PLUGIN_SERVER: {"command": "learnings", "args": ["serve"]}}}
 
 
-def is_our_server(entry: object) -> bool:
-    """Tell whether an entry starts this program's server, written by setup or by hand."""
+def is_our_server(entry: object, name: str = SERVER) -> bool:
+    """Tell whether an entry of a name starts this program's server, written by setup or by hand.
+
+    A program named `learnings` that serves is ours by any name; an interpreter only
+    by one of our names, because others may have modules named as ours are.
+    """
     words = _words(entry)
-    names = {os.path.basename(word.replace("\\", "/")).removesuffix(".exe") for word in words}
-    return "mcp_server" in words or ("serve" in words and bool(names & {"learnings", "ledger.cli"}))
+    if len(words) < 2:
+        return False
+    if is_named(words[0], SERVER):
+        return words[1] == "serve" or (words[1] == "--file" and words[3:4] == ["serve"])
+    if name not in (SERVER, PLUGIN_SERVER) or "-m" not in words[1:]:
+        return False
+    at = words.index("-m", 1)
+    options = all(re.fullmatch(r"-[A-Za-z]+", word) and "c" not in word for word in words[1:at])
+    return options and (words[at + 1 : at + 3] == ["ledger.cli", "serve"] or words[at + 1 : at + 2] == ["mcp_server"])
 
 
 def is_setup_server(entry: object) -> bool:
