@@ -73,6 +73,10 @@ def _uninstalled(call: Call, found: list[Target]) -> Result:
     if not call.given.dry_run:
         carry_out(changes)
         gone = list(forget_backups(changes))
+        for path in (change.backup_path for change in changes if os.path.exists(change.backup_path)):
+            call.remark(
+                f"{path} stays: the file beside it is not as it was before; remove it when nothing in it is missed"
+            )
     elif any(change.state != "unchanged" for change in changes):
         call.remark("dry run: nothing was written")
     undo = f"learnings setup {call.given.client}"

@@ -164,7 +164,7 @@ def _plugin(name: str, place: str, faults: list[str], around: Around) -> tuple[l
     return found, [
         Server(f"plugin:{clients.PLUGIN}:{key}", entry, where)
         for key, entry in (inner.items() if isinstance(inner, dict) else ())
-        if isinstance(entry, dict)
+        if isinstance(entry, dict) and clients.is_our_server(entry, key)
     ]
 
 
@@ -195,7 +195,7 @@ def _other_servers(around: Around, faults: list[str]) -> Iterator[Server]:
 def _ours(document: object, key: str, where: str, client: str) -> Iterator[Server]:
     part = document.get(key) if isinstance(document, dict) else None
     for name, entry in part.items() if isinstance(part, dict) else ():
-        if clients.is_our_server(entry):
+        if clients.is_our_server(entry, name):
             yield Server(name, entry, where, client)
 
 

@@ -58,21 +58,25 @@ def checks(around: Around, servers: Iterable[Server]) -> Iterator[Check]:
     """Yield how the registered servers start; what a repository brings along is never run."""
     found = {json.dumps([server_words(one.entry), one.entry.get("env")]): one for one in servers if one.is_own}
     if found:
-        yield _judged([(one, *_tried(around, one)) for one in list(found.values())[:SERVERS_MAX]])
+        with tempfile.TemporaryDirectory(prefix="learnings-") as folder:
+            yield _judged([(one, *_tried(around, one, folder)) for one in list(found.values())[:SERVERS_MAX]])
 
 
-def _tried(around: Around, server: Server) -> tuple[Start, str]:
-    """Start a server bare; when it fails, or is slow for the first time, once more: (what counts, what it needs)."""
+def _tried(around: Around, server: Server, folder: str) -> tuple[Start, str]:
+    """Start a server bare; when it fails, or is slow for the first time, once more: (what counts, what it needs).
+
+    The folder is an empty one: in that of a project, a file could stand in for a module.
+    """
     bare = {"HOME": around.home, "PATH": THIN_PATH, **{name: around.env[name] for name in KEPT if name in around.env}}
     held = server.entry.get("env")
     own = {str(name): str(value) for name, value in held.items()} if isinstance(held, dict) else {}
     words = [os.path.expanduser(word) if at == 0 else word for at, word in enumerate(server_words(server.entry))]
-    first = start(words, {**bare, **own}, around.folder)
+    first = start(words, {**bare, **own}, folder)
     if not first.fault:
-        again = start(words, {**bare, **own}, around.folder) if first.seconds > PROBE_S else first
+        again = start(words, {**bare, **own}, folder) if first.seconds > PROBE_S else first
         return min(first, again, key=lambda one: (bool(one.fault), one.seconds)), ""
     for need, more in (("your PATH", {"PATH": around.env.get("PATH", "")}), ("your whole environment", around.env)):
-        if not start(words, {**bare, **more, **own}, around.folder).fault:
+        if not start(words, {**bare, **more, **own}, folder).fault:
             return first, need
     return first, ""
 

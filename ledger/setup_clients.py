@@ -109,10 +109,10 @@ def plugin_hooks() -> dict[str, Any]:
 
 def is_our_hook(hook: object) -> bool:
     """Tell whether a hook calls this program, written by setup or by hand."""
-    command = hook.get("command") if isinstance(hook, dict) else None
-    return is_setup_hook(hook) or (
-        isinstance(command, str) and re.search(r"\blearnings['\"]? hook ", command) is not None
-    )
+    if is_setup_hook(hook):
+        return True
+    words = _hook_words(hook)
+    return len(words) == 3 and is_named(words[0], SERVER) and words[1] == "hook" and _is_word(words[2])
 
 
 def is_setup_hook(hook: object) -> bool:
@@ -121,8 +121,39 @@ def is_setup_hook(hook: object) -> bool:
         return False
     if hook.get("type") == "mcp_tool":
         return hook.get("server") == SERVER and hook.get("tool") == RECALL_TOOL
-    command = hook.get("command")
-    return isinstance(command, str) and f"ledger/{HOOK_SCRIPT}" in command.replace("\\", "/")
+    words = _hook_words(hook)
+    if len(words) != 5 or words[1:3] != ["-I", "-S"] or not _is_word(words[4]):
+        return False
+    return words[3].replace("\\", "/").split("/")[-2:] == ["ledger", HOOK_SCRIPT]
+
+
+def _hook_words(hook: object) -> list[str]:
+    """Return the words of a hook that is one plain command, without the ledger that it names; of any other nothing.
+
+    A command that goes on (`;`, `&&`, a pipe, a redirection) is its owner's, whatever it calls.
+    """
+    command = hook.get("command") if isinstance(hook, dict) else None
+    if not isinstance(command, str) or "\n" in command:
+        return []
+    lexer = shlex.shlex(command, posix=True, punctuation_chars=True)
+    lexer.commenters, lexer.whitespace_split = "", True
+    try:
+        words = list(lexer)
+        if words != shlex.split(command):
+            return []  # the shell sees more than one word where there is no blank
+    except ValueError:
+        return []
+    return words[1:] if words and words[0].startswith("LEARNINGS_FILE=") else words
+
+
+def _is_word(word: str) -> bool:
+    """Tell whether this may be the name of an event, of this or another version."""
+    return re.fullmatch(r"[a-z]+(-[a-z]+)*", word) is not None
+
+
+def is_named(program: str, name: str) -> bool:
+    """Tell whether a program, by its path or alone, has a name."""
+    return program.replace("\\", "/").rpartition("/")[2].removesuffix(".exe") == name
 
 
 # -- servers ---------------------------------------------------------------------------------------------------------
@@ -155,11 +186,22 @@ def plugin_server() -> dict[str, Any]:
     return {"mcpServers": {PLUGIN_SERVER: {"command": "learnings", "args": ["serve"]}}}
 
 
-def is_our_server(entry: object) -> bool:
-    """Tell whether an entry starts this program's server, written by setup or by hand."""
+def is_our_server(entry: object, name: str = SERVER) -> bool:
+    """Tell whether an entry of a name starts this program's server, written by setup or by hand.
+
+    A program named `learnings` that serves is ours by any name; an interpreter only
+    by one of our names, because others may have modules named as ours are.
+    """
     words = _words(entry)
-    names = {os.path.basename(word.replace("\\", "/")).removesuffix(".exe") for word in words}
-    return "mcp_server" in words or ("serve" in words and bool(names & {"learnings", "ledger.cli"}))
+    if len(words) < 2:
+        return False
+    if is_named(words[0], SERVER):
+        return words[1] == "serve" or (words[1] == "--file" and words[3:4] == ["serve"])
+    if name not in (SERVER, PLUGIN_SERVER) or "-m" not in words[1:]:
+        return False
+    at = words.index("-m", 1)
+    options = all(re.fullmatch(r"-[A-Za-z]+", word) and "c" not in word for word in words[1:at])
+    return options and (words[at + 1 : at + 3] == ["ledger.cli", "serve"] or words[at + 1 : at + 2] == ["mcp_server"])
 
 
 def is_setup_server(entry: object) -> bool:

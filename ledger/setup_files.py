@@ -179,9 +179,11 @@ def _take_back(change: Change) -> None:
 
 
 def forget_backups(changes: Iterable[Change]) -> Iterator[str]:
-    """Remove the backups of files that are as they were; yield their paths."""
+    """Remove the backups of files that are as they were to the byte, and yield their paths; any other may be the
+    only copy of what its owner had."""
     for change in changes:
-        if _unlinked(change.backup_path):
+        kept = read(change.backup_path)
+        if kept is not None and kept == change.after and _unlinked(change.backup_path):
             yield change.backup_path
 
 

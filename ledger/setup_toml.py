@@ -1,5 +1,6 @@
 """Put a block of lines into Codex's TOML, and take it out again; TOML is never parsed to be written."""
 
+from collections.abc import Iterator
 from typing import Any
 
 from ledger import setup_clients as clients
@@ -8,6 +9,10 @@ from ledger.setup_clients import HOW_TO_MEND
 
 OPEN_MARK = "# >>> learnings: written by `learnings setup codex`, taken out by its --uninstall"
 CLOSE_MARK = "# <<< learnings"
+
+HEADER = f"[mcp_servers.{clients.SERVER}]"
+KEYS = ("command", "args", "env")
+"""What `setup_clients.codex_block` writes."""
 
 
 def put(text: str, block: str, path: str = "the file") -> str:
@@ -37,13 +42,53 @@ def put(text: str, block: str, path: str = "the file") -> str:
 
 
 def take(text: str) -> str:
-    """Return TOML without our block; the blank line before it stays."""
+    """Return TOML without our block; the blank line before it stays, and so does what others put between the marks."""
     start = text.find(OPEN_MARK)
     end = text.find(CLOSE_MARK, start)
     if start < 0 or end < 0:
         return text
     after = text.find("\n", end)
-    return text[:start] + (text[after + 1 :] if after >= 0 else "")
+    within = text[start:end].splitlines(keepends=True)[1:]
+    return text[:start] + "".join(_not_ours(within)) + (text[after + 1 :] if after >= 0 else "")
+
+
+def _not_ours(lines: list[str]) -> Iterator[str]:
+    """Yield the lines that are not of our table: its header, and each of our keys in it once.
+
+    A value of ours that goes on over more lines, as an editor may write it, goes as a whole.
+    """
+    is_inside = False
+    left: set[str] = set()
+    rest = iter(lines)
+    for line in rest:
+        bare = line.strip()
+        if bare.startswith("["):
+            is_inside = _header(bare) == HEADER
+            left = set(KEYS) if is_inside else set()
+            if is_inside:
+                continue
+        key = bare.partition("=")[0].strip().strip("\"'")
+        if not is_inside or key not in left:
+            yield line
+            continue
+        left.discard(key)
+        value = line
+        while not _is_whole(value) and (more := next(rest, "")):
+            value += more
+
+
+def _header(bare: str) -> str:
+    return "".join(bare.partition("#")[0].split()).replace('"', "").replace("'", "")
+
+
+def _is_whole(line: str) -> bool:
+    import tomllib
+
+    try:
+        tomllib.loads(line.replace("\r\n", "\n"))
+    except tomllib.TOMLDecodeError:
+        return False
+    return True
 
 
 def _toml(text: str, fault: str) -> dict[str, Any]:

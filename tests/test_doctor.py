@@ -493,8 +493,10 @@ def test_servers_of_other_clients_are_looked_at(home: Home, capsys: pytest.Captu
 
 def test_what_a_repository_brings_along_is_never_run(home: Home) -> None:
     """The client asks before it starts a server of `.mcp.json`; whoever cloned that would not be asked here."""
-    words = ["-c", "touch ran", "learnings", "serve"]
-    entry = {"mcpServers": {"learnings": {"command": "/bin/sh", "args": words}}}
+    program = home.folder / "learnings"
+    program.write_text(f"#!/bin/sh\ntouch {home.folder}/ran\n", "utf-8")
+    program.chmod(0o755)
+    entry = {"mcpServers": {"learnings": {"command": str(program), "args": ["serve"]}}}
     (home.folder / ".mcp.json").write_text(json.dumps(entry), "utf-8")
 
     found = doctor_client.told(home.around)
@@ -503,6 +505,30 @@ def test_what_a_repository_brings_along_is_never_run(home: Home) -> None:
     assert [one.where for one in found.servers] == ["~/.mcp.json"]
     assert checks == []
     assert not (home.folder / "ran").exists()
+
+
+@pytest.mark.parametrize(
+    ("name", "command", "args"),
+    [
+        ("learnings", "/bin/sh", ["-c", "touch ran", "learnings", "serve"]),
+        ("learnings", "/bin/sh", ["-c", "touch ran", "-m", "mcp_server"]),
+        ("weather", "python", ["-m", "mcp_server"]),
+        ("weather", "python", ["-m", "ledger.cli", "serve"]),
+        ("learnings", "python", ["server.py", "mcp_server"]),
+        ("learnings", "python", ["server.py", "-m", "mcp_server"]),
+        ("learnings", "node", ["learnings", "serve"]),
+        ("learnings", "my-learnings", ["serve"]),
+        ("ledger", "learnings", ["erase", "serve"]),
+    ],
+)
+def test_a_program_of_somebody_else_is_not_started(home: Home, name: str, command: str, args: list[str]) -> None:
+    """Neither of the user nor of a plugin that is named as ours is."""
+    entry = {name: {"command": command, "args": args}}
+    home.set_up()
+    home.change(home.state, lambda held: held.update(mcpServers=entry))
+    home.plug_in("learnings@elsewhere", OURS, entry)
+
+    assert doctor_client.told(home.around).servers == []
 
 
 # -- use -------------------------------------------------------------------------------------------------------------
@@ -768,7 +794,7 @@ def test_a_script_that_is_gone_is_told(home: Home) -> None:
     home.set_up()
 
     def elsewhere(held: Any) -> None:
-        held["hooks"]["SessionStart"][0]["hooks"][0]["command"] = f"{sys.executable} -I /gone/ledger/hook_main.py x"
+        held["hooks"]["SessionStart"][0]["hooks"][0]["command"] = f"{sys.executable} -I -S /gone/ledger/hook_main.py x"
         held["hooks"]["SubagentStart"][0]["hooks"][0]["command"] = "'/gone/ledger/hook_main.py x"
 
     home.change(home.settings, elsewhere)

@@ -117,6 +117,19 @@ def test_a_server_that_answers_late_is_a_remark(tmp_path: Path, monkeypatch: pyt
     assert "answers late: here" in check.message
 
 
+def test_a_server_starts_in_an_empty_folder(tmp_path: Path) -> None:
+    """A project's own files could stand in for its modules; the folder is gone afterwards."""
+    words = script(tmp_path, f"pwd > {tmp_path}/where; ls -A > {tmp_path}/held; exit 1")
+    server = Server("learnings", {"command": words[0], "args": words[1:]}, "here")
+
+    list(checks(Around("/l.db", str(tmp_path), {"PATH": THIN_PATH}, "linux", str(tmp_path), 0.0), [server]))
+
+    where = (tmp_path / "where").read_text("utf-8").strip()
+    assert where != str(tmp_path)
+    assert (tmp_path / "held").read_text("utf-8") == ""
+    assert not os.path.exists(where)
+
+
 def test_servers_of_one_command_line_are_started_once(tmp_path: Path) -> None:
     """Every client has the same entry; without any there is nothing to say."""
     words = script(tmp_path, f"echo started >> {tmp_path}/count; exit 1")

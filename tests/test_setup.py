@@ -165,7 +165,22 @@ def test_what_others_changed_since_stays(home: Path, run: Inside) -> None:
     assert json.loads(settings.read_text()) == {
         "model": "x", "hooks": {"SessionStart": [OTHER_HOOK]}, "permissions": {"allow": ["Read"]},
     }  # fmt: skip
-    assert not list(home.rglob("*" + BACKUP))
+
+
+def test_uninstall_keeps_a_backup_that_is_the_only_copy(home: Path, run: Inside) -> None:
+    """The one file is gone and the other was changed since, so that neither is what its backup says."""
+    state = write(home / ".claude.json", '{"n": 1}')
+    write(home / ".claude/settings.json", '{"model": "x"}')
+    run.document("setup", "claude-code")
+    (home / ".claude/settings.json").unlink()
+    write(state, state.read_text().replace('"n": 1', '"n": 2'))
+
+    done = run("setup", "claude-code", "--uninstall")
+
+    assert files(home)[".claude/settings.json" + BACKUP] == b'{"model": "x"}'
+    assert files(home)[".claude.json" + BACKUP] == b'{"n": 1}'
+    assert f"{home}/.claude/settings.json{BACKUP} stays" in done.err
+    assert f"{home}/.claude.json{BACKUP} stays" in done.err
 
 
 def test_a_file_that_setup_made_goes_again_only_when_nothing_else_is_in_it(home: Path, run: Inside) -> None:
@@ -209,6 +224,52 @@ def test_hooks_of_ours_that_are_there_twice_become_one() -> None:
     found = json.loads(setup_json.put(text, setup_json.Wanted(hooks=OUR_HOOKS)))
 
     assert found["hooks"]["SessionStart"] == [shared]
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        "learnings hook stop; ~/bin/notify-me",
+        "learnings hook stop;notify-me",
+        "learnings hook stop & notify-me",
+        "learnings hook stop > log",
+        "learnings hook $(notify-me)",
+        "learnings hook stop\nnotify-me",
+        "my-learnings hook run && ./backup.sh",
+        "my-learnings hook stop",
+        "echo learnings hook stop",
+        "MINE=1 learnings hook stop",
+        "/usr/bin/python3 /opt/general-ledger/hook_main.py",
+        "/usr/bin/python3 -I -S /opt/general-ledger/hook_main.py stop",
+        "/usr/bin/python3 -I -S /opt/ledger/hook_main.py stop && notify-me",
+        "/usr/bin/python3 -I -S /opt/ledger/hook_main.py stop 'open",
+    ],
+)
+def test_a_command_of_the_user_is_left_alone_though_it_calls_or_resembles_ours(command: str) -> None:
+    """Ours is a whole command and nothing besides; a path is told apart by its parts."""
+    mine = {"hooks": [{"type": "command", "command": command}]}
+    text = json.dumps({"hooks": {"Stop": [mine]}})
+    wanted = setup_json.Wanted(hooks=OUR_HOOKS)
+
+    put = setup_json.put(text, wanted)
+
+    assert json.loads(put)["hooks"]["Stop"] == [mine, OUR_HOOKS["Stop"]]
+    assert json.loads(setup_json.take(put, wanted))["hooks"] == {"Stop": [mine]}
+
+
+@pytest.mark.parametrize(
+    "program",
+    [
+        Program("/my home/python", "/it's; here & there (1)/ledger/hook_main.py", "/a b/$x;.db"),
+        Program("/a@b+c%d:e,f/python", "/a@b+c%d:e,f/ledger/hook_main.py", "/a@b+c%d:e,f=g/l.db"),
+        Program("/é/python", "/é+@%,:=~/ledger/hook_main.py", "/é/#l.db"),
+    ],
+)
+def test_ours_is_known_wherever_it_was_installed(program: Program) -> None:
+    """Quotes around what a shell would take apart are no part of it."""
+    assert all(
+        clients.is_setup_hook(hook) for group in clients.setup_hooks(program).values() for hook in group["hooks"]
+    )
 
 
 def test_the_backup_is_the_file_as_it_was_for_its_owner_alone(home: Path, run: Inside) -> None:
@@ -424,6 +485,19 @@ def test_a_block_of_codex_is_brought_up_to_date_where_it_is() -> None:
 
     assert found == first.replace("/opt/py/", "/moved/")
     assert setup_toml.take(found) == "a = 1\n\n[later]\nb = 2\n"
+
+
+def test_what_an_editor_put_between_the_marks_of_codex_stays() -> None:
+    """A table that is added at the end of a file comes to stand before a comment that ends it."""
+    theirs = '\n# mine\n[mcp_servers.x]\ncommand = "x"\nargs = [\n  "a",\n]\n\n[mcp_servers.x.env]\nA = "1"\n'
+    first = setup_toml.put("a = 1\n", clients.codex_block(PROGRAM))
+    edited = first.replace(setup_toml.CLOSE_MARK, theirs + setup_toml.CLOSE_MARK)
+    wrapped = edited.replace('args = ["-P", ', 'args = [\n  "-P",\n  ')
+
+    again = setup_toml.put(wrapped, clients.codex_block(OTHER))
+
+    assert setup_toml.take(edited) == setup_toml.take(wrapped) == setup_toml.take(again) == "a = 1\n\n" + theirs
+    assert again == "a = 1\n\n" + first.removeprefix("a = 1\n\n").replace("/opt/py/", "/moved/") + theirs
 
 
 @pytest.mark.parametrize(
