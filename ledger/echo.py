@@ -6,12 +6,14 @@ words, what a learning that was shown says, and nothing that this one does not s
 
 What is called an echo is not kept, so doubt keeps it: a new value (number, path, flag, version,
 name), another sign (`not`, `only`, `enable` for `disable`), a word of correction, or fewer than
-`WORDS_MIN` telling words are never one. Limit: a paraphrase in another language is not recognised.
+`WORDS_MIN` telling words are never one. Nor is what speaks of the situation alone: "the port is 5432" may be
+a correction of "it moved from 5432". What counts is the solution, word by word or with all its values in order.
+Limits: a paraphrase in another language, one that leaves values out, and a situation in other words are kept.
 Lean path: stdlib only.
 """
 
 import re
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import NamedTuple
 
 from ledger import query
@@ -61,8 +63,13 @@ _SOURCES = {
     "open": rf"`*<\s*{TAG}\b[^>\n]*>?\s*",
     "close": rf"<\s*/\s*{TAG}\s*>?[\s`]*",
     "nonce": r"\bexp_[a-z2-7]{25}\b",
-    "label": r"lrn_[a-z2-7]{8,26}\s*[·•|,;-].*\btrust [0-4]\b",
-    "why": r"why:\s*`?learnings why exp_[a-z2-7]+|`?learnings why exp_[a-z2-7]{25}`?\s*$",
+    "label": (
+        r"lrn_[a-z2-7]{8}(?: · [^·\n]+){1,2} · trust [0-4] \((?:inferred|files|notes|agent|person)\)"
+        r"(?: · unverified)?(?: · category unsure)?(?: · pinned)?"
+        r" · since \d{4}-\d\d-\d\d \((?:today|\d+ (?:year|month|day)s? ago)\)"
+        r"(?: · replaced lrn_[a-z2-7]{8}(?: and \d+ more)? on \d{4}-\d\d-\d\d)?(?: · contradicted by lrn_[a-z2-7]{8})?"
+    ),
+    "why": r"why: learnings why exp_[a-z2-7]{25}",
     "part": r"(?:when|then):\s",
     "dash": r"(?<!\w)[\u2013\u2014](?=\w)",
     "quote": r"[\u2018\u2019\u201a\u02bc]",
@@ -77,7 +84,8 @@ class Said(NamedTuple):
     """A text as it is compared.
 
     Its telling words, its runs of four, its values, every word of it, what it says not to do, its
-    clauses, each with its telling words and every word, and neighbours among words that tell or have an opposite.
+    clauses, each with its telling words and every word, neighbours among words that tell or have an opposite,
+    and all its words in order.
     """
 
     words: frozenset[str]
@@ -87,6 +95,7 @@ class Said(NamedTuple):
     negated: frozenset[str]
     clauses: tuple[tuple[frozenset[str], frozenset[str]], ...]
     pairs: frozenset[tuple[str, str]]
+    order: tuple[str, ...]
 
 
 class Learned(NamedTuple):
@@ -171,8 +180,9 @@ def _is_frame(run: list[str], *, inside: bool) -> bool:
 
 
 def _is_mark(line: str) -> bool:
-    """Tell whether a line, without what leads it, can only come from a frame."""
-    return pattern("label").match(line) is not None or pattern("why").match(line) is not None
+    """Tell whether a line, without what leads it, is just what a frame prints: with a word more it is somebody's."""
+    plain = line.strip()
+    return pattern("label").fullmatch(plain) is not None or pattern("why").fullmatch(plain) is not None
 
 
 # -- the same again ----------------------------------------------------------------------------------------------------
@@ -197,6 +207,7 @@ def said(text: str) -> Said:
         negated,
         tuple((_telling(clause), frozenset(clause)) for clause in clauses),
         frozenset(pair for clause in clauses for pair in _neighbours(clause)),
+        tuple(words),
     )
 
 
@@ -251,9 +262,25 @@ class Heard:
     def echo(self, text: str, projects: Iterable[str] | None = None) -> Learned | None:
         """Return the learning that this text only says again; None when it says something of its own.
 
+        The whole problem, word by word, may stand beside its solution.
+
         Args:
             projects: compare with learnings of these only; None means all.
         """
+        return self._find(text, projects, self._is_echo)
+
+    def alike(self, text: str) -> Learned | None:
+        """Return the learning that this text speaks of with nothing of its own, though it may say the reverse."""
+        return self._find(text, None, lambda mine, at, _: is_alike(mine, self._said[at], self._solutions[at]))
+
+    def _is_echo(self, mine: Said, at: int, text: str) -> bool:
+        rest = _without_situation(text, self.learned[at].problem)
+        left = mine if rest == text else said(rest)
+        return len(left.words) >= WORDS_MIN and is_echo(left, self._said[at], self._solutions[at])
+
+    def _find(
+        self, text: str, projects: Iterable[str] | None, is_it: Callable[[Said, int, str], bool]
+    ) -> Learned | None:
         words = telling(text)
         if len(words) < WORDS_MIN:
             return None
@@ -269,7 +296,7 @@ class Heard:
             one = self.learned[number]
             if mine is None or (within is not None and one.project not in within):
                 continue
-            if is_echo(mine, self._said[number], self._solutions[number]):
+            if is_it(mine, number, text):
                 return one
         return None
 
@@ -289,8 +316,55 @@ class Heard:
         return "\n".join(kept).strip("\n"), list(dict.fromkeys(found))
 
 
+def _without_situation(text: str, problem: str) -> str:
+    """Return a text without a problem that it quotes whole."""
+    words = problem.strip(" \t\n.").split()
+    if len(words) < WORDS_MIN:
+        return text
+    quoted = r"\s+".join(re.escape(word) for word in words)
+    return re.sub(rf"(?<!\w){quoted}(?!\w)", "\n", text, flags=re.IGNORECASE)
+
+
 def is_echo(mine: Said, theirs: Said, solution: Said) -> bool:
-    """Tell whether one text says nothing but what a learning says, of which `solution` is a part."""
+    """Tell whether one text says nothing but what the solution of a learning says.
+
+    What stands in its title or problem and not in its solution may be what was corrected: it keeps the text.
+    """
+    if not mine.values <= solution.values or mine.words & theirs.words - solution.words:
+        return False
+    if not _in_order(mine, solution) or not is_alike(mine, theirs, solution):
+        return False
+    if mine.raw & (_set(_NEGATIONS) | _set(_CUES)) - solution.raw:
+        return False
+    return (mine.values == solution.values and bool(mine.values)) or _is_literal(mine, solution)
+
+
+def is_doubted(text: str) -> bool:
+    """Tell whether a text negates, corrects or limits what stands beside it."""
+    return not _set(_NEGATIONS + _CUES).isdisjoint(_words(pattern("quote").sub("", text.replace("'", ""))))
+
+
+def _is_literal(mine: Said, solution: Said) -> bool:
+    """Tell whether a text is a piece of a solution, or holds all of it, word by word."""
+    if mine.grams and len(mine.grams & solution.grams) >= GRAMS * len(mine.grams):
+        return True
+    whole = f" {' '.join(solution.order)} "
+    return len(solution.words) >= WORDS_MIN and whole in f" {' '.join(mine.order)} "
+
+
+def _in_order(mine: Said, solution: Said) -> bool:
+    """Tell whether the words that tell, and stand once in both, follow each other the same way in both."""
+    ours, theirs = _once(mine.order), _once(solution.order)
+    return [word for word in ours if word in theirs] == [word for word in theirs if word in ours]
+
+
+def _once(words: tuple[str, ...]) -> list[str]:
+    told = [_stem(word) for word in words if word.isdigit() or not query.is_filler(word)]
+    return [word for word in told if told.count(word) == 1]
+
+
+def is_alike(mine: Said, theirs: Said, solution: Said) -> bool:
+    """Tell whether a text speaks of a learning and has no value or sign of its own; it may still correct it."""
     if not mine.values <= theirs.values or mine.raw & _set(_CUES) - theirs.raw or _is_turned(mine, theirs, solution):
         return False
     literal = len(mine.grams & theirs.grams) / len(mine.grams) if mine.grams else 0.0

@@ -3,7 +3,7 @@
 MEMORY.md, CLAUDE.md, AGENTS.md and rules have instruction rank; a learning that was
 superseded or retracted and still stands there goes on ruling. A line says a
 learning when it holds its text, or only says it again in other words
-(`echo.py`); a line that also says what replaced it does not. Files are read, bounded,
+(`echo.py`); a line that holds what replaced it word by word does not. Files are read, bounded,
 never through a link; nothing is changed here.
 Lean path: stdlib only.
 """
@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 from ledger import cliff, place, sql
-from ledger.echo import CHECKED, SHARE_WITH_VALUES, WORDS_MIN, Heard, Learned, telling
+from ledger.echo import Heard, Learned, is_doubted, telling
 from ledger.reader import Reader
 
 NAMES = ("CLAUDE.md", "CLAUDE.local.md", os.path.join(".claude", "CLAUDE.md"), "AGENTS.md")
@@ -23,6 +23,12 @@ INDEX = "MEMORY.md"
 RULES_MAX, NOTES_MAX, FOLDERS_MAX = 200, 2_000, 40
 TEXT_CHARS = 20
 """Fewest characters of a text that a line is searched for, when nothing but the text leads there."""
+
+CHARS_MIN = 4
+"""Fewest characters of a line that says anything."""
+
+MARKS = "*_`'\"()[].,:;!?>#\u2018\u2019\u201c\u201d"
+"""What may stand around a word and changes nothing."""
 
 LINES_MAX, FILES_MAX, TOLD_MAX = 2_000, 64, 1_000
 """Lines of a file, files, and answers that are kept at hand to tell what need not be recalled."""
@@ -94,11 +100,9 @@ def standing(old: Learned, files: Iterable[str], but: Sequence[str] = ()) -> lis
     found = []
     heard = Heard([old])
     wanted = _wanted(old.solution)
-    others = [" ".join(text.split()) for text in but]
-    truths = Heard([Learned("", "", "", text, "") for text in but])
     for path in files:
         for number, line in _lines(path):
-            if _says(line, heard, wanted) is not None and not _holds(line, others) and truths.echo(line) is None:
+            if _says(line, heard, wanted) is not None and not any(_tells(line, text) for text in but):
                 found.append(Standing(path, number, old.id))
     return found
 
@@ -117,8 +121,7 @@ def contradictions(reader: Reader, files: Iterable[str]) -> list[Contradiction]:
             if name is None:
                 continue
             heads = reader.rows(sql.HEAD_TEXTS, {"id": name})
-            texts = [" ".join(head[3].split()) for head in heads]
-            if not _holds(line, texts) and Heard(Learned(*head) for head in heads).echo(line) is None:
+            if not any(_tells(line, head[3]) for head in heads):
                 found.append(Contradiction(path, number, name, gone[name][1], [head[0] for head in heads]))
     return found
 
@@ -165,17 +168,14 @@ class _Lines:
         end = cliff.cliff(place.bounded(path) or "").first_cut if os.path.basename(path) == INDEX else None
         found = (line for number, line in _lines(path) if end is None or number < end)
         self._lines = [line for _, line in zip(range(LINES_MAX), found, strict=False)]
-        self._sizes: list[int] = []
         self._told: dict[str, bool] = {}
         self._holding: dict[str, list[int]] = {}
         for number, line in enumerate(self._lines):
-            words = telling(line)
-            self._sizes.append(len(words))
-            for word in words:
+            for word in telling(line):
                 self._holding.setdefault(word, []).append(number)
 
     def say(self, one: Learned) -> bool:
-        """Tell whether a line holds a learning's text, or only says it again; what an id says never changes."""
+        """Tell whether lines say a learning's solution word by word; what an id says never changes."""
         if one.id not in self._told:
             if len(self._told) >= TOLD_MAX:
                 self._told.clear()
@@ -183,27 +183,21 @@ class _Lines:
         return self._told[one.id]
 
     def _says(self, one: Learned) -> bool:
-        wanted = _wanted(one.solution)
-        if wanted and any(wanted in line for line in self._lines):
-            return True
-        shared: dict[int, int] = {}
-        for word in telling("\n".join((one.title, one.problem, one.solution))):
-            for number in self._holding.get(word, ()):
-                shared[number] = shared.get(number, 0) + 1
-        likely = sorted(
-            (-count / self._sizes[number], number)
-            for number, count in shared.items()
-            if self._sizes[number] >= WORDS_MIN and count >= SHARE_WITH_VALUES * self._sizes[number]
-        )[:CHECKED]
-        heard = Heard([one] if likely else ())
-        return any(heard.echo(self._lines[number]) is not None for _, number in likely)
+        parts = [part for part in one.solution.splitlines() if len(" ".join(part.split())) >= CHARS_MIN]
+        return bool(parts) and all(self._has(part) for part in parts)
+
+    def _has(self, text: str) -> bool:
+        likely = range(len(self._lines))
+        if words := telling(text):
+            likely = min((self._holding.get(word, []) for word in words), key=len)  # type: ignore[assignment]
+        return any(_tells(self._lines[number], text) for number in likely)
 
 
 def _lines(path: str) -> Iterator[tuple[int, str]]:
     """Yield the lines of a file that say anything, white space runs counting as one."""
     for number, line in enumerate((place.bounded(path) or "").splitlines(), 1):
         plain = " ".join(line.split())
-        if len(plain) >= 4:
+        if len(plain) >= CHARS_MIN:
             yield number, plain
 
 
@@ -216,9 +210,18 @@ def _wanted(solution: str) -> str:
 def _says(line: str, heard: Heard, wanted: str) -> str | None:
     if wanted and wanted in line:
         return heard.learned[0].id
-    echoed = heard.echo(line)
+    echoed = heard.alike(line)
     return echoed.id if echoed is not None else None
 
 
-def _holds(line: str, texts: Iterable[str]) -> bool:
-    return any(text and text in line for text in texts)
+def _tells(line: str, solution: str) -> bool:
+    """Tell whether a line says a solution word by word, and no `not` or `only` or `was` beside it."""
+    plain, wanted = _plain(line), _plain(solution)
+    at = f" {plain} ".find(f" {wanted} ") if wanted else -1
+    return at >= 0 and not is_doubted(f"{plain[:at]} {plain[at + len(wanted) :]}")
+
+
+def _plain(text: str) -> str:
+    """Return a text's words as they stand, without the marks around them."""
+    words = (word.strip(MARKS) for word in text.casefold().split())
+    return " ".join(word for word in words if word)

@@ -103,12 +103,12 @@ def test_private_parts_are_left_out(ledger: Ledger) -> None:
 
 
 def test_recalled_text_is_no_evidence(ledger: Ledger) -> None:
-    """Neither the block nor its paraphrase in the reply to it; a reply of nothing else is not queued."""
+    """Neither the block nor the same again in the reply to it; a reply of nothing else is not queued."""
     name = ledger.record(Draft("the pooler refuses connections on 5432", "connect through port 6543", "env", "demo")).id
     recall = Recall(ledger.reader)
     block = recall.recall("the pooler refuses connections on 5432, which port?", "s-1", "demo").text
     recall.close()
-    again = "Since the pooler refuses connections on 5432, I connect through 6543."
+    again = "Since the pooler refuses connections on 5432, I connect through port 6543."
 
     kept = handover.stopped(ledger.path, SAID | {"last_assistant_message": f"The job moved.\n{block}\n{again}"})
     nothing = handover.stopped(ledger.path, SAID | {"last_assistant_message": again})

@@ -351,7 +351,7 @@ def folder_with(notes: Path, rule: str) -> Path:
     """Return a new memory folder with one note."""
     made = notes.parent / "other"
     made.mkdir(exist_ok=True)
-    write(made, "ports", "project", "Ports of billing", rule)
+    write(made, "ports", "project", "Ports", rule)
     return made
 
 
@@ -384,7 +384,7 @@ def test_recalled_text_is_cut_out_of_a_note_and_its_own_words_stay(
     "rule",
     [
         "Connect through port 6543 with prepared statements off (`--no-prepare`).",
-        "- the billing pooler refuses connections on port 5432 from Docker\n- so connect through 6543",
+        f"- {SHOWN.problem}\n- {SHOWN.solution}",
     ],
 )
 def test_a_note_that_says_what_was_shown_is_an_echo(

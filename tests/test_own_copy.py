@@ -141,3 +141,15 @@ def test_files_that_cannot_be_read_say_nothing(tmp_path: Path) -> None:
 
     assert standing(OLD, [str(tmp_path / name) for name in ("CLAUDE.md", "none.md")]) == []
     assert own_copy.instructions(str(tmp_path), str(tmp_path))[:1] == [str(tmp_path / "AGENTS.md")]
+
+
+def test_a_line_in_the_words_of_a_learning_neither_hides_nor_protects(tmp_path: Path) -> None:
+    """What was true before the move, or is denied, is no copy of what is true now."""
+    rules = tmp_path / "CLAUDE.md"
+    rules.write_text("The pooler port is 5432.\nDo not install packages with pnpm here.\n")
+    moved = Learned("new", "", "pooler port", "The pooler port moved from 5432 to 6543", "demo")
+    pnpm = Learned("pnpm", "", "npm install fails", "install packages with pnpm", "demo")
+    old = Learned("old", "", "pooler port", "The pooler port is 5432", "demo")
+
+    assert repeated([moved, pnpm], [str(rules)]) == frozenset()
+    assert [one.line for one in standing(old, [str(rules)], [moved.solution])] == [1]
