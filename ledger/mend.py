@@ -3,7 +3,8 @@
 The edit touches the lines that hold the old text and keeps every other byte, the
 file's mode and its line ends. It is refused when the file changed since it was
 shown. What the file was stands beside it (`<file>.learnings-<seq>`, same mode: its text is
-copied to no other place), and `<ledger>.edits` says which event that belongs to.
+copied to no other place), and `<ledger>.edits` says which event that belongs to, with a digest
+of both: what lies under that name and is not what the file was is never put into it.
 """
 
 import difflib
@@ -31,13 +32,14 @@ class Edit(NamedTuple):
 
 
 class Done(NamedTuple):
-    """An edit that was made: by which event, and where what the file was stands now."""
+    """An edit that was made: by which event, where what the file was stands now, and digests of after and before."""
 
     seq: int
     file: str
     kept: str
     salt: str
     digest: str
+    was: str = ""
 
 
 def proposed(path: str, line: int, old: str, new: str | None) -> Edit | None:
@@ -69,20 +71,52 @@ def apply(edit: Edit, ledger: str, seq: int) -> Done:
     Raises:
         Refused: the file changed since the edit was shown. FileFault: it cannot be written; nothing was changed.
     """
-    kept = f"{edit.file}.learnings-{seq}"
+    salt, earlier = os.urandom(16).hex(), _earlier(edit, ledger, seq)
     try:
         if _bytes(edit.file) != edit.before:
             raise Refused(f"{edit.file} changed since it was shown; it was left as it is", "run the command again")
         mode = stat.S_IMODE(os.lstat(edit.file).st_mode)
-        if not os.path.exists(kept):  # a second edit of the same event keeps what the file was before the first
+        kept = _free(f"{edit.file}.learnings-{seq}")
+        was = edit.before
+        if earlier is not None:  # a second edit of the same event keeps what the file was before the first
+            kept, was = earlier
+        else:
             _write(kept, edit.before, mode)
-        _write(edit.file, edit.after, mode)
-        salt = os.urandom(16).hex()
-        done = Done(seq, edit.file, kept, salt, _digest(salt, edit.after))
-        _remember(ledger, done)
+        done = Done(seq, edit.file, kept, salt, _digest(salt, edit.after), _digest(salt, was))
+        try:
+            _write(edit.file, edit.after, mode)
+            _remember(ledger, done)
+        except OSError:
+            _put_back(edit, mode)
+            if earlier is None:
+                os.unlink(kept)
+            raise
     except OSError as error:
         raise place.os_fault(error, edit.file) from None
     return done
+
+
+def _earlier(edit: Edit, ledger: str, seq: int) -> tuple[str, bytes] | None:
+    """Return where what a file was stands, and what that is, when this event's last edit made the file what it is."""
+    for done in made(ledger, [seq]):
+        if done.file == edit.file and _digest(done.salt, edit.before) == done.digest:
+            was = _bytes(done.kept)
+            if was is not None and _digest(done.salt, was) == done.was:
+                return done.kept, was
+    return None
+
+
+def _free(path: str) -> str:
+    """Return a name that nothing has: what is there already is not ours."""
+    free, number = path, 1
+    while os.path.lexists(free):
+        free, number = f"{path}.{number}", number + 1
+    return free
+
+
+def _put_back(edit: Edit, mode: int) -> None:
+    if _bytes(edit.file) == edit.after:
+        _write(edit.file, edit.before, mode)
 
 
 def made(ledger: str, seqs: "list[int] | None" = None) -> list[Done]:
@@ -112,6 +146,11 @@ def restore(done: Done) -> None:
             raise Refused(
                 f"{done.file} was changed after it was mended; it was left as it is",
                 f"what it was stands in {done.kept}",
+            )
+        if _digest(done.salt, was) != done.was:
+            raise Refused(
+                f"{done.kept} is not what {done.file} was; both were left as they are",
+                "correct the file by hand",
             )
         _write(done.file, was, stat.S_IMODE(os.lstat(done.file).st_mode))
         os.unlink(done.kept)
