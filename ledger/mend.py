@@ -11,6 +11,7 @@ import difflib
 import hmac
 import json
 import os
+import re
 import stat
 from typing import NamedTuple
 
@@ -59,7 +60,10 @@ def proposed(path: str, line: int, old: str, new: str | None) -> Edit | None:
     lines = text.splitlines(keepends=True)
     if not 1 <= line <= len(lines):
         return None
-    first, last, inside = _span(lines, line, old)
+    span = _span(lines, line, old, new)
+    if span is None:
+        return None
+    first, last, inside = span
     mended = _mended(lines[first:last], inside, old, new)
     after = "".join([*lines[:first], *mended, *lines[last:]]).encode("utf-8")
     return Edit(path, first + 1, before, after, _diff(path, lines, first, last, mended)) if after != before else None
@@ -161,19 +165,34 @@ def restore(done: Done) -> None:
 # -- one file ----------------------------------------------------------------------------------------------------------
 
 
-def _span(lines: list[str], line: int, old: str) -> tuple[int, int, bool]:
-    """Return from which line to which an old text stands, and whether it stands there word by word."""
+def _span(lines: list[str], line: int, old: str, new: str | None) -> tuple[int, int, bool] | None:
+    """Return from which line to which an old text stands, and whether it stands there word by word.
+
+    The reported line is one of them. None when it says the new text already, or holds the old one in mid-word.
+    """
     wanted = old.strip().splitlines() or [""]
-    for first in sorted(range(len(lines)), key=lambda at: abs(at - (line - 1))):
+    for first in range(line - 1, max(-1, line - 1 - len(wanted)), -1):
         block = lines[first : first + len(wanted)]
-        if len(block) < len(wanted) or wanted[0].strip() not in block[0]:
-            continue
-        if all(
-            want.strip() == " ".join(have.split()) or want.strip() in have
-            for want, have in zip(wanted, block, strict=True)
-        ):
-            return first, first + len(wanted), True
-    return line - 1, line, False
+        if len(block) == len(wanted) and all(map(_stands, block, wanted)):
+            return None if _says(block, new) else (first, first + len(wanted), True)
+    here = lines[line - 1]
+    in_mid_word = wanted[0].strip() in here and not _stands(here, wanted[0])
+    return None if in_mid_word or _says([here], new) else (line - 1, line, False)
+
+
+def _says(block: list[str], new: str | None) -> bool:
+    return new is not None and bool(new.strip()) and _at(" ".join(block), new) is not None
+
+
+def _stands(line: str, wanted: str) -> bool:
+    return _at(line, wanted) is not None if wanted.strip() else not line.strip()
+
+
+def _at(line: str, wanted: str) -> tuple[int, int] | None:
+    """Return where a text begins and ends in a line, at the bounds of words; white space of any length is one."""
+    words = r"\s+".join(re.escape(word) for word in wanted.split())
+    found = re.search(rf"(?<!\w)(?<!\w[-./]){words}(?!\w|[-./]\w)", line)
+    return found.span() if found is not None else None
 
 
 def _mended(block: list[str], inside: bool, old: str, new: str | None) -> list[str]:
@@ -182,11 +201,10 @@ def _mended(block: list[str], inside: bool, old: str, new: str | None) -> list[s
     lead = block[0][: len(block[0]) - len(block[0].lstrip(" \t-*+>0123456789.)"))]
     rest = ""
     if inside:
-        at = block[0].find(old.strip().splitlines()[0].strip())
-        lead = block[0][:at]
-        last = old.strip().splitlines()[-1].strip()
-        tail = block[-1].rstrip("\r\n")
-        rest = tail[tail.rfind(last) + len(last) :]
+        wanted = old.strip().splitlines()
+        begins, ends = _at(block[0], wanted[0]), _at(block[-1], wanted[-1])
+        lead = block[0][: begins[0]] if begins is not None else lead
+        rest = block[-1][ends[1] :].rstrip("\r\n") if ends is not None else ""
     if new is None:
         left = (lead + rest).strip(" \t-*+>:0123456789.)")
         return [(lead + rest).rstrip() + end] if left else []

@@ -52,6 +52,26 @@ def test_what_was_retracted_is_taken_away(tmp_path: Path, before: bytes, line: i
     assert edited(tmp_path / "a.md", before, line, new=None) == after
 
 
+@pytest.mark.parametrize(
+    ("text", "line", "after"),
+    [
+        ("use uvicorn\nwe use uv here\n", 2, "use uvicorn\nwe use pdm here\n"),
+        ("use uvicorn, and use uv, or use uv\n", 1, "use uvicorn, and use pdm, or use uv\n"),
+        ("use uvicorn\nuse uv\n", 1, None),
+        ("use uv\nwe use pdm, not uv\n", 2, None),
+        ("use uv\ninstall with uv always\n", 2, "use uv\nuse pdm\n"),
+    ],
+)
+def test_no_other_line_and_no_part_of_a_word_is_mended(tmp_path: Path, text: str, line: int, after: str | None) -> None:
+    """Nor what says the new text already."""
+    path = tmp_path / "a.md"
+    path.write_text(text)
+
+    edit = mend.proposed(str(path), line, "use uv", "use pdm")
+
+    assert (edit and edit.after.decode()) == after
+
+
 def test_a_text_of_several_lines_is_replaced_as_one(tmp_path: Path) -> None:
     """As it stands in a note."""
     before = b"---\nname: x\n---\nuse port 5432\n\n**How to apply:** in billing\nend\n"
