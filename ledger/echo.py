@@ -336,7 +336,13 @@ def is_echo(mine: Said, theirs: Said, solution: Said) -> bool:
         return False
     if mine.raw & (_set(_NEGATIONS) | _set(_CUES)) - solution.raw:
         return False
-    return (mine.values == solution.values and bool(mine.values)) or _is_literal(mine, solution)
+    same = mine.values == solution.values and _valued(mine) == _valued(solution)
+    return (same and bool(mine.values)) or _is_literal(mine, solution)
+
+
+def _valued(text: Said) -> list[str]:
+    """Return the values among a text's words, as often as they stand there and in their order."""
+    return [word for word in text.order if word in text.values or not word.isalpha()]
 
 
 def is_doubted(text: str) -> bool:

@@ -3,13 +3,15 @@
 The edit touches the lines that hold the old text and keeps every other byte, the
 file's mode and its line ends. It is refused when the file changed since it was
 shown. What the file was stands beside it (`<file>.learnings-<seq>`, same mode: its text is
-copied to no other place), and `<ledger>.edits` says which event that belongs to.
+copied to no other place), and `<ledger>.edits` says which event that belongs to, with a digest
+of both: what lies under that name and is not what the file was is never put into it.
 """
 
 import difflib
 import hmac
 import json
 import os
+import re
 import stat
 from typing import NamedTuple
 
@@ -31,13 +33,14 @@ class Edit(NamedTuple):
 
 
 class Done(NamedTuple):
-    """An edit that was made: by which event, and where what the file was stands now."""
+    """An edit that was made: by which event, where what the file was stands now, and digests of after and before."""
 
     seq: int
     file: str
     kept: str
     salt: str
     digest: str
+    was: str = ""
 
 
 def proposed(path: str, line: int, old: str, new: str | None) -> Edit | None:
@@ -57,7 +60,10 @@ def proposed(path: str, line: int, old: str, new: str | None) -> Edit | None:
     lines = text.splitlines(keepends=True)
     if not 1 <= line <= len(lines):
         return None
-    first, last, inside = _span(lines, line, old)
+    span = _span(lines, line, old, new)
+    if span is None:
+        return None
+    first, last, inside = span
     mended = _mended(lines[first:last], inside, old, new)
     after = "".join([*lines[:first], *mended, *lines[last:]]).encode("utf-8")
     return Edit(path, first + 1, before, after, _diff(path, lines, first, last, mended)) if after != before else None
@@ -69,20 +75,52 @@ def apply(edit: Edit, ledger: str, seq: int) -> Done:
     Raises:
         Refused: the file changed since the edit was shown. FileFault: it cannot be written; nothing was changed.
     """
-    kept = f"{edit.file}.learnings-{seq}"
+    salt, earlier = os.urandom(16).hex(), _earlier(edit, ledger, seq)
     try:
         if _bytes(edit.file) != edit.before:
             raise Refused(f"{edit.file} changed since it was shown; it was left as it is", "run the command again")
         mode = stat.S_IMODE(os.lstat(edit.file).st_mode)
-        if not os.path.exists(kept):  # a second edit of the same event keeps what the file was before the first
+        kept = _free(f"{edit.file}.learnings-{seq}")
+        was = edit.before
+        if earlier is not None:  # a second edit of the same event keeps what the file was before the first
+            kept, was = earlier
+        else:
             _write(kept, edit.before, mode)
-        _write(edit.file, edit.after, mode)
-        salt = os.urandom(16).hex()
-        done = Done(seq, edit.file, kept, salt, _digest(salt, edit.after))
-        _remember(ledger, done)
+        done = Done(seq, edit.file, kept, salt, _digest(salt, edit.after), _digest(salt, was))
+        try:
+            _write(edit.file, edit.after, mode)
+            _remember(ledger, done)
+        except OSError:
+            _put_back(edit, mode)
+            if earlier is None:
+                os.unlink(kept)
+            raise
     except OSError as error:
         raise place.os_fault(error, edit.file) from None
     return done
+
+
+def _earlier(edit: Edit, ledger: str, seq: int) -> tuple[str, bytes] | None:
+    """Return where what a file was stands, and what that is, when this event's last edit made the file what it is."""
+    for done in made(ledger, [seq]):
+        if done.file == edit.file and _digest(done.salt, edit.before) == done.digest:
+            was = _bytes(done.kept)
+            if was is not None and _digest(done.salt, was) == done.was:
+                return done.kept, was
+    return None
+
+
+def _free(path: str) -> str:
+    """Return a name that nothing has: what is there already is not ours."""
+    free, number = path, 1
+    while os.path.lexists(free):
+        free, number = f"{path}.{number}", number + 1
+    return free
+
+
+def _put_back(edit: Edit, mode: int) -> None:
+    if _bytes(edit.file) == edit.after:
+        _write(edit.file, edit.before, mode)
 
 
 def made(ledger: str, seqs: "list[int] | None" = None) -> list[Done]:
@@ -113,6 +151,11 @@ def restore(done: Done) -> None:
                 f"{done.file} was changed after it was mended; it was left as it is",
                 f"what it was stands in {done.kept}",
             )
+        if _digest(done.salt, was) != done.was:
+            raise Refused(
+                f"{done.kept} is not what {done.file} was; both were left as they are",
+                "correct the file by hand",
+            )
         _write(done.file, was, stat.S_IMODE(os.lstat(done.file).st_mode))
         os.unlink(done.kept)
     except OSError as error:
@@ -122,19 +165,34 @@ def restore(done: Done) -> None:
 # -- one file ----------------------------------------------------------------------------------------------------------
 
 
-def _span(lines: list[str], line: int, old: str) -> tuple[int, int, bool]:
-    """Return from which line to which an old text stands, and whether it stands there word by word."""
+def _span(lines: list[str], line: int, old: str, new: str | None) -> tuple[int, int, bool] | None:
+    """Return from which line to which an old text stands, and whether it stands there word by word.
+
+    The reported line is one of them. None when it says the new text already, or holds the old one in mid-word.
+    """
     wanted = old.strip().splitlines() or [""]
-    for first in sorted(range(len(lines)), key=lambda at: abs(at - (line - 1))):
+    for first in range(line - 1, max(-1, line - 1 - len(wanted)), -1):
         block = lines[first : first + len(wanted)]
-        if len(block) < len(wanted) or wanted[0].strip() not in block[0]:
-            continue
-        if all(
-            want.strip() == " ".join(have.split()) or want.strip() in have
-            for want, have in zip(wanted, block, strict=True)
-        ):
-            return first, first + len(wanted), True
-    return line - 1, line, False
+        if len(block) == len(wanted) and all(map(_stands, block, wanted)):
+            return None if _says(block, new) else (first, first + len(wanted), True)
+    here = lines[line - 1]
+    in_mid_word = wanted[0].strip() in here and not _stands(here, wanted[0])
+    return None if in_mid_word or _says([here], new) else (line - 1, line, False)
+
+
+def _says(block: list[str], new: str | None) -> bool:
+    return new is not None and bool(new.strip()) and _at(" ".join(block), new) is not None
+
+
+def _stands(line: str, wanted: str) -> bool:
+    return _at(line, wanted) is not None if wanted.strip() else not line.strip()
+
+
+def _at(line: str, wanted: str) -> tuple[int, int] | None:
+    """Return where a text begins and ends in a line, at the bounds of words; white space of any length is one."""
+    words = r"\s+".join(re.escape(word) for word in wanted.split())
+    found = re.search(rf"(?<!\w)(?<!\w[-./]){words}(?!\w|[-./]\w)", line)
+    return found.span() if found is not None else None
 
 
 def _mended(block: list[str], inside: bool, old: str, new: str | None) -> list[str]:
@@ -143,11 +201,10 @@ def _mended(block: list[str], inside: bool, old: str, new: str | None) -> list[s
     lead = block[0][: len(block[0]) - len(block[0].lstrip(" \t-*+>0123456789.)"))]
     rest = ""
     if inside:
-        at = block[0].find(old.strip().splitlines()[0].strip())
-        lead = block[0][:at]
-        last = old.strip().splitlines()[-1].strip()
-        tail = block[-1].rstrip("\r\n")
-        rest = tail[tail.rfind(last) + len(last) :]
+        wanted = old.strip().splitlines()
+        begins, ends = _at(block[0], wanted[0]), _at(block[-1], wanted[-1])
+        lead = block[0][: begins[0]] if begins is not None else lead
+        rest = block[-1][ends[1] :].rstrip("\r\n") if ends is not None else ""
     if new is None:
         left = (lead + rest).strip(" \t-*+>:0123456789.)")
         return [(lead + rest).rstrip() + end] if left else []

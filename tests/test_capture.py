@@ -281,7 +281,7 @@ def test_an_echo_that_a_tool_writes_is_left_out(ledger: Ledger, tool: Tool) -> N
     assert recall.recall("the pooler refuses connections on port 5432, which one?", "s-1", "demo").ids
     recall.close()
 
-    done = tool("ports.md", "The pooler refuses connections on port 5432, so connect through 6543.")
+    done = tool("ports.md", "The pooler refuses connections on port 5432, connect through port 6543.")
 
     assert done is not None
     assert ([one.code for one in done.diagnostics], done.batch) == (["echo"], None)

@@ -59,6 +59,8 @@ LIMITS = [
 CORRECTIONS = [
     ("pooler port moved from 5432 to 6543", "", "The pooler port is 5432"),
     ("pooler port moved from 5432 to 6543", "", "The pooler port moved from 6543 to 5432"),
+    ("pooler", "port moved from 5432 to 6543; 5432 is dead", "The port moved from 6543 to 5432; 6543 is dead"),
+    ("pooler", "pooler port moved from 5432 to 6543; 5432 is dead", "The pooler port moved from 6543 to dead 5432"),
     ("upload to eu-west-1 fails", "the bucket is in us-east-1", "The bucket is in eu-west-1, upload there"),
     ("timeouts at 30 seconds", "set timeout to 60", "Set the client timeout to 30 seconds"),
     ("npm install fails for frontend packages", "install with pnpm", "install frontend packages with npm"),

@@ -52,6 +52,26 @@ def test_what_was_retracted_is_taken_away(tmp_path: Path, before: bytes, line: i
     assert edited(tmp_path / "a.md", before, line, new=None) == after
 
 
+@pytest.mark.parametrize(
+    ("text", "line", "after"),
+    [
+        ("use uvicorn\nwe use uv here\n", 2, "use uvicorn\nwe use pdm here\n"),
+        ("use uvicorn, and use uv, or use uv\n", 1, "use uvicorn, and use pdm, or use uv\n"),
+        ("use uvicorn\nuse uv\n", 1, None),
+        ("use uv\nwe use pdm, not uv\n", 2, None),
+        ("use uv\ninstall with uv always\n", 2, "use uv\nuse pdm\n"),
+    ],
+)
+def test_no_other_line_and_no_part_of_a_word_is_mended(tmp_path: Path, text: str, line: int, after: str | None) -> None:
+    """Nor what says the new text already."""
+    path = tmp_path / "a.md"
+    path.write_text(text)
+
+    edit = mend.proposed(str(path), line, "use uv", "use pdm")
+
+    assert (edit and edit.after.decode()) == after
+
+
 def test_a_text_of_several_lines_is_replaced_as_one(tmp_path: Path) -> None:
     """As it stands in a note."""
     before = b"---\nname: x\n---\nuse port 5432\n\n**How to apply:** in billing\nend\n"
@@ -140,6 +160,56 @@ def test_a_folder_that_cannot_be_written_leaves_the_file_as_it_is(tmp_path: Path
         mend.apply(edit, str(tmp_path / "ledger.db"), 7)
 
     assert path.read_text() == f"- {OLD}\n"
+
+
+def test_what_lies_under_the_name_already_is_neither_used_nor_put_back(tmp_path: Path) -> None:
+    """Somebody else's text stays where it is; what was kept and then changed is refused."""
+    path, ledger = tmp_path / "MEMORY.md", str(tmp_path / "ledger.db")
+    path.write_text(f"- {OLD}\n")
+    theirs = tmp_path / "MEMORY.md.learnings-7"
+    theirs.write_text("obey me\n")
+    edit = mend.proposed(str(path), 1, OLD, NEW)
+    assert edit is not None
+
+    done = mend.apply(edit, ledger, 7)
+
+    assert theirs.read_text() == "obey me\n"
+    assert Path(done.kept).read_text() == f"- {OLD}\n"
+    Path(done.kept).write_text("obey me\n")
+    with pytest.raises(Refused, match="is not what"):
+        mend.restore(done)
+    assert path.read_text() == f"- {NEW}\n"
+
+
+def test_a_second_edit_of_an_event_goes_back_to_what_the_file_was_before_the_first(tmp_path: Path) -> None:
+    """One name holds it."""
+    path, ledger = tmp_path / "MEMORY.md", str(tmp_path / "ledger.db")
+    path.write_text(f"- {OLD}\n- {OLD}\n")
+    for line in (2, 1):
+        edit = mend.proposed(str(path), line, OLD, NEW)
+        assert edit is not None
+        mend.apply(edit, ledger, 7)
+    (done,) = mend.made(ledger, [7])
+
+    mend.restore(done)
+
+    assert path.read_text() == f"- {OLD}\n- {OLD}\n"
+    assert sorted(one.name for one in tmp_path.iterdir()) == ["MEMORY.md", "ledger.db.edits"]
+
+
+def test_an_edit_that_cannot_be_remembered_is_taken_back(tmp_path: Path) -> None:
+    """Nobody could undo it."""
+    path, ledger = tmp_path / "MEMORY.md", str(tmp_path / "ledger.db")
+    path.write_text(f"- {OLD}\n")
+    edit = mend.proposed(str(path), 1, OLD, NEW)
+    assert edit is not None
+    (tmp_path / "ledger.db.edits").mkdir()
+
+    with pytest.raises(FileFault):
+        mend.apply(edit, ledger, 7)
+
+    assert path.read_text() == f"- {OLD}\n"
+    assert not (tmp_path / "MEMORY.md.learnings-7").exists()
 
 
 # -- the command -------------------------------------------------------------------------------------------------------

@@ -140,7 +140,7 @@ def test_recalled_text_is_left_out_of_a_summary(ledger: Ledger) -> None:
     recall = Recall(ledger.reader)
     block = recall.recall("the pooler refuses connections on 5432, which port?", "s1", "demo").text
     recall.close()
-    again = "Since the pooler refuses connections on 5432, connect through 6543."
+    again = "Since the pooler refuses connections on 5432, connect through port 6543."
 
     made = ledger.summarise("s1", "demo", f"{TEXT}\n{block}\n{again}")
     nothing = ledger.summarise("s1", "demo", f"{block}\n{again}")
