@@ -2,7 +2,7 @@
 
 `ledger_schema/gate.v1.json` holds a weight for each number of `evidence.py`, and
 for some squares and products of them, for a ledger with meaning vectors and for
-one without. `evals/calibrate.py` writes it; nothing in it is set by hand.
+one without. `evals/calibrate.py` fits and writes them; three thresholds are set there by hand.
 Lean path: stdlib only.
 """
 
@@ -14,7 +14,6 @@ from typing import NamedTuple
 from ledger.errors import GuardFailed
 from ledger.model import schema_path
 
-VERSION = 1
 FILE = "gate.v1.json"
 
 
