@@ -214,7 +214,7 @@ class Gathering:
         missing = [seq for seq in seqs if seq not in self.vectors]
         if missing:
             for seq, problem, whole in self._reader.rows(sql.VECTORS, {"seqs": json.dumps(missing)}):
-                self.vectors[seq] = meaning.unpacked(problem), meaning.unpacked(whole)
+                self.vectors[seq] = self.space.unpacked(problem), self.space.unpacked(whole)
 
     def _closest(self, look: space.Look, many: int) -> list[int]:
         """Return so many seqs, those with the fewest different signs; of equal ones the newest."""

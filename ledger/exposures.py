@@ -92,6 +92,7 @@ class Exposures:
         self._ledger_id = ledger_id
         self._connection: sqlite3.Connection | None = None
         self._identity = (0, 0)
+        self._seen: tuple[tuple[Any, ...], frozenset[str]] = ((), frozenset())
 
     def __enter__(self) -> "Exposures":
         return self
@@ -104,6 +105,7 @@ class Exposures:
         if self._connection is not None:
             self._connection.close()
             self._connection = None
+            self._seen = (), frozenset()
 
     # -- remembering, for the prompt's path --------------------------------------------------------------------------
 
@@ -155,6 +157,13 @@ class Exposures:
             return frozenset()
 
     def _shown(self, connection: sqlite3.Connection, session: str) -> frozenset[str]:
+        """Return what a session was shown; not read again while nobody, nor this connection, has written."""
+        mark = (session, connection.total_changes, *connection.execute("PRAGMA data_version").fetchone())
+        if self._seen[0] != mark:
+            self._seen = mark, self._read_shown(connection, session)
+        return self._seen[1]
+
+    def _read_shown(self, connection: sqlite3.Connection, session: str) -> frozenset[str]:
         rows = connection.execute(SINCE_ANEW, {"ledger": self._ledger_id, "session": name_of(session)}).fetchall()
         return frozenset(name for (shown,) in rows for name in ids_of(shown))
 

@@ -15,6 +15,7 @@ import sqlite3
 from array import array
 from collections.abc import Collection, Iterator
 from math import dist, sqrt
+from operator import itemgetter
 from typing import Any, NamedTuple
 
 from ledger import sql
@@ -70,6 +71,7 @@ _MIDDLES = _ONES * (2 * MIDDLE + 1 << _POINT - 1)
 _BEYOND = _ONES * (3 << _POINT + 8)
 _FLIP = bytes((value + 128) & 255 for value in range(256))
 _ORIGIN = (MIDDLE,) * DIMS
+_FLOATS = tuple(map(float, range(256)))
 _BIT = bytes(49 if value >= 128 else 48 for value in range(256))
 
 _CJK = "\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af"
@@ -307,13 +309,19 @@ def unpacked(values: bytes) -> Vector:
     return Vector(found, dist(found, _ORIGIN) ** 2)
 
 
+def quick(values: bytes) -> Vector:
+    """Return a stored vector for many comparisons: its numbers are floats, which take 1.4 µs and not 2.5; 5 µs."""
+    found = itemgetter(*values)(_FLOATS)
+    return Vector(found, dist(found, _ORIGIN) ** 2)
+
+
 def sign(vector: Vector) -> int:
-    """Return which values are not negative, as one number of 256 bits."""
+    """Return which values are not negative, as one number of 256 bits; not of a quick one."""
     return int(bytes(vector.values).translate(_BIT)[::-1], 2)
 
 
 def cosine(one: Vector, other: Vector) -> float:
-    """Return how alike two directions are, -1 to 1; 2 µs, because their distance is computed in C and tells it."""
+    """Return how alike two directions are, -1 to 1; 2 to 3 µs, because their distance is computed in C and tells it."""
     both = 2.0 * sqrt(one.square * other.square)
     return (one.square + other.square - dist(one.values, other.values) ** 2) / both if both else 0.0
 

@@ -110,6 +110,7 @@ class Reader:
         self._connection = connection
         self.stems = search.Stems()
         self.path = path
+        self.stays = False
         self._spaces: space.Spaces | None = None
 
     def __enter__(self) -> "Reader":

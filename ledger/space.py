@@ -34,11 +34,13 @@ class Space:
 
     `vectors` are those that were read already. Learnings only come, so a ledger
     that grew is looked at from where it ended; one that was erased is found no more.
+    They are read for many comparisons when the reader stays for many questions.
     `states` are those that were looked up since the last event, None for what is never served.
     """
 
-    def __init__(self, projects: str | None, version: str | None) -> None:
+    def __init__(self, projects: str | None, version: str | None, stays: bool = False) -> None:
         self.projects, self.version = projects, version
+        self.unpacked = meaning.quick if stays else meaning.unpacked
         self.every: set[int] = set()
         self.seqs: list[int] = []
         self.problems: list[int] = []
@@ -59,6 +61,11 @@ class Space:
             self.states.update(dict.fromkeys(missing))
             self.states.update(reader.rows(sql.STATES_OF, {"seqs": json.dumps(missing)}))
         return self.states
+
+    def signs(self, seq: int) -> tuple[int, int] | None:
+        """Return the signs of a learning's problem and of its whole text, None without a vector."""
+        at = self.at.get(seq)
+        return None if at is None else (self.problems[at], self.wholes[at])
 
     def grow(self, reader: "Reader") -> None:
         """Take in what was recorded since the last look."""
@@ -91,7 +98,7 @@ class Spaces:
         mark = (version, reader.rows(sql.PROJECTION, {})[0])
         kept = self._kept.pop(scope.projects, None)
         if kept is None or kept.version != version:
-            kept = Space(scope.projects, version)
+            kept = Space(scope.projects, version, reader.stays)
         if kept.mark != mark:
             kept.grow(reader)
             kept.mark = mark
@@ -127,7 +134,7 @@ def look(at: int | None, vector: meaning.Vector, space: Space) -> Look:
     many = len(distances)
     mean = sum(distances) / many
     variance = sum(map(int.__mul__, distances, distances)) / many - mean * mean
-    return Look(at, vector, distances, mean, math.sqrt(max(variance, 16.0)))
+    return Look(at, space.unpacked(meaning.packed(vector)), distances, mean, math.sqrt(max(variance, 16.0)))
 
 
 def alike(one: Look, vectors: Vectors) -> float:

@@ -78,6 +78,7 @@ class Kept:
 
         self.path, self.identity = path, identity(path)
         self.reader: Reader = open_reader(path, BUSY_MS)
+        self.reader.stays = True
         self.reader.rows(f"PRAGMA cache_size = {-CACHE_KIB}", {})
         try:
             self.recall = Recall(self.reader, "hook")
