@@ -28,6 +28,13 @@ def expected(root: Path) -> set[str]:
     return found
 
 
+def acts(name: str) -> bool:
+    """Tell whether a file of a wheel is run without being asked for: by the installer, or at each start of Python."""
+    path = PurePosixPath(name)
+    is_hook = path.name in ("sitecustomize.py", "usercustomize.py", "setup.py") or path.suffix == ".pth"
+    return is_hook or path.parts[0].endswith(".data")
+
+
 def faults(wheel: Path, neighbours: Path) -> list[str]:
     """Return what is wrong with the wheel, one line each."""
     with ZipFile(wheel) as archive:
@@ -39,6 +46,7 @@ def faults(wheel: Path, neighbours: Path) -> list[str]:
     found += [f"{name} has no place in the wheel" for name in sorted(packaged - wanted)]
     if not any(name.endswith("LICENSE") for name in held):
         found.append("the licence is missing from the wheel")
+    found += [f"{name} runs when it is installed or when Python starts" for name in sorted(held) if acts(name)]
     if met != CLASHES:
         found.append(f"neighbours share {sorted(met)}; docs/decisions/0004 states {sorted(CLASHES)}")
     return found

@@ -1,5 +1,6 @@
 """Fixtures that many modules share: a place, a clock, a store, a PostgreSQL server."""
 
+import sys
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
@@ -16,6 +17,17 @@ if TYPE_CHECKING:
     from ledger.ledger import Ledger
 
 pytest.register_assert_rewrite("storage_contract")
+
+LOOPBACK = ("127.", "::1", "localhost")
+
+
+def only_loopback(event: str, args: tuple[object, ...]) -> None:
+    """Refuse connections that leave the machine, for the whole run: what needs one fails."""
+    if event == "socket.connect" and isinstance(args[1], tuple) and not str(args[1][0]).startswith(LOOPBACK):
+        raise PermissionError(f"a test may connect to this machine only, not to {args[1]}")
+
+
+sys.addaudithook(only_loopback)
 
 hypothesis.settings.register_profile("ledger", deadline=None)  # a busy machine is no failure
 hypothesis.settings.load_profile("ledger")
