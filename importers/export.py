@@ -71,9 +71,10 @@ def parse(lines: Iterable[bytes], path: str) -> Parsed:
                 others += 1
         except Unreadable as error:
             bad += 1
-            found.diagnostics.append(Diagnostic(path, number, "export-line", f"{error}; the line was skipped"))
             if ledger_id is None:
+                found.diagnostics.append(Diagnostic(path, number, "export-header", f"{error}; the file was skipped"))
                 break
+            found.diagnostics.append(Diagnostic(path, number, "export-line", f"{error}; the line was skipped"))
     if others:
         message = f"{others:,} learnings that were not current when it was written were left out"
         found.diagnostics.append(Diagnostic(path, None, "export-not-current", message))

@@ -6,6 +6,7 @@ neighbours. A file is read once, from the descriptor that was checked.
 """
 
 import os
+import re
 import stat
 from typing import NamedTuple
 
@@ -23,11 +24,18 @@ ENTRIES_MAX = 50_000
 PATH_CHARS = LOCATOR_CHARS - 600
 """Longest path that still leaves room for a heading in a locator."""
 
+REFUSALS = frozenset({
+    "export-header", "file-name", "hard-link", "not-found", "not-regular", "not-text", "nul", "symlink", "too-large",
+    "unknown-kind", "unreadable",
+})  # fmt: skip
+"""Codes of diagnostics on a file of which nothing is taken, when they name no line of it; a header is line 1."""
+
 SKIPPED_FOLDERS = frozenset({".git", ".hg", ".svn", ".venv", "__pycache__", "node_modules", "venv"})
 """Folders that hold other people's files, or none that are notes."""
 
 _FLAGS = os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_CLOEXEC", 0)
 _UTF16 = (b"\xff\xfe", b"\xfe\xff")
+_CONTROLS = re.compile("[\x01-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f]")
 _BINARY = getattr(os, "O_BINARY", 0)
 
 
@@ -176,6 +184,14 @@ def read_note(path: str, cap: int = NOTE_BYTES) -> Note:
     return Note(decoded(kept), left_out)
 
 
+def controls(text: str) -> tuple[int, int] | None:
+    """Return the first line with a control character that is no blank, and how many lines have one; None without."""
+    if text.isprintable():
+        return None
+    lines = [number for number, line in enumerate(text.split("\n"), 1) if _CONTROLS.search(line)]
+    return (lines[0], len(lines)) if lines else None
+
+
 def _utf8_lines(raw: bytes) -> tuple[bytes, list[int]]:
     """Return bytes with an empty line for each that is not UTF-8, and the numbers of those."""
     kept, bad = [], []
@@ -210,6 +226,9 @@ def walk(root: str, suffix: str = ".md") -> Walk:
         below = []
         for entry in entries:
             if entry.is_dir(follow_symlinks=False):
+                if entry.name.lower().endswith(suffix):
+                    message = "a directory, not a regular file, has this name; what lies in it was looked at"
+                    found.diagnostics.append(Diagnostic(shown(entry.path), None, "directory", message))
                 if entry.name not in SKIPPED_FOLDERS:
                     below.append((entry.path, depth + 1))
             elif entry.name.lower().endswith(suffix):

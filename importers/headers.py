@@ -46,6 +46,7 @@ _START = re.compile(r"\s*^-{3,}[ \t]*\n", re.MULTILINE)
 _KEY = re.compile(r"^([ \t]*)([\"']?)([A-Za-z_][\w .-]{0,60}?)\2[ \t]*:(?:[ \t]+(.*))?$")
 _KEY_LINE = re.compile(r"^[ \t]*[\"']?[A-Za-z_][\w .-]{0,60}?[\"']?[ \t]*:(?:[ \t]|$)", re.MULTILINE)
 _ITEM = re.compile(r"^[ \t]*-[ \t]+(.*)$")
+_BEYOND = re.compile(r"[-+]?(?:\.(?:nan|inf)|0x[0-9a-f]{15,}|[0-9]{17,})\Z", re.IGNORECASE)
 _LINE = re.compile(r"[^\n]*\n|[^\n]+")
 
 
@@ -283,6 +284,9 @@ def _believed(
             diagnostics.append(Diagnostic(file, _line_of(key, raw, first), "header-type", message))
         else:
             kept[key] = value
+            if isinstance(value, str) and _BEYOND.match(value):
+                message = f"`{key}` is no finite number within ±2^53; it was kept as text"
+                diagnostics.append(Diagnostic(file, _line_of(key, raw, first), "header-number", message))
     modified = kept.pop("modified", None)
     if modified is not None:
         time = observed(modified) if isinstance(modified, str) else None

@@ -35,6 +35,9 @@ PART_CHARS = 12_000
 PROBLEM_PART_CHARS = 3_000
 """Longest problem; a longer `**Why:**` stays in the solution."""
 
+LEARNINGS_MAX = 5_000
+"""Most learnings of one note: the client loads 200 lines of an index, and the limit keeps an import within seconds."""
+
 MISSING_SHOWN = 20
 """Index lines without a target that are named one by one."""
 
@@ -53,11 +56,15 @@ _EMPTY_HEADING = re.compile(
 
 
 class Parsed(NamedTuple):
-    """What one note says; `whole` are the locators of every place in it, empty ones included."""
+    """What one note says; `whole` are the locators of every place in it, empty ones included.
+
+    `is_complete` is False when it says more than is taken of one note.
+    """
 
     drafts: list[Draft]
     whole: frozenset[str]
     diagnostics: list[Diagnostic]
+    is_complete: bool = True
 
 
 def sniff(path: str) -> bool:
@@ -97,6 +104,7 @@ class _Note:
         self.drafts: list[Draft] = []
         self.places: set[str] = set()
         self.missing: list[int] = []
+        self.beyond: list[int] = []
         self.diagnostics = list(header.diagnostics)
 
     def parsed(self, text: str) -> Parsed:
@@ -109,7 +117,10 @@ class _Note:
             self._read_topic(lines)
         self._say_what_is_missing()
         self.places.add(self._locator(()))
-        return Parsed(self.drafts, frozenset(self.places), self.diagnostics)
+        if self.beyond:
+            message = f"{len(self.beyond):,} learnings from this line on were not read: {LEARNINGS_MAX:,} is the limit"
+            self._say(self.beyond[0], "too-many", message)
+        return Parsed(self.drafts, frozenset(self.places), self.diagnostics, not self.beyond)
 
     # -- what the header says ---------------------------------------------------------------------------------------
 
@@ -268,6 +279,9 @@ class _Note:
 
     def _add(self, place: tuple[str, ...], line: int, title: str, problem: str, solution: str) -> None:
         """Add one learning, or several of one place when the text is longer than a learning may be."""
+        if len(self.drafts) >= LEARNINGS_MAX:
+            self.beyond.append(line)
+            return
         if _same(problem, solution):
             problem = self.about
         locator = self._locator(place)

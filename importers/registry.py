@@ -243,7 +243,12 @@ class _Scan:
         part.read.append(path)
         part.drafts += parsed.drafts
         part.diagnostics += parsed.diagnostics
-        if left_out:
+        odd = files.controls(text)
+        if odd is not None:
+            more = f", as do {odd[1] - 1:,} more lines" if odd[1] > 1 else ""
+            message = f"this line holds control characters or terminal escapes{more}; they were taken out"
+            part.diagnostics.append(Diagnostic(path, odd[0], "control", message))
+        if left_out or not parsed.is_complete:
             # What stood there may stand there still, so nothing of this file has gone.
             part.unread.append(path)
             part.diagnostics += [Diagnostic(path, line, code, message) for code, line, message in left_out]

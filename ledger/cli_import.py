@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 from ledger.cli_call import DRY_RUN, Arg, Call, Result, command
 from ledger.cli_progress import bar
 from ledger.cli_read import settings
-from ledger.errors import BadArgument
+from ledger.errors import BadArgument, BadInput
 from ledger.model import TRUST_NOTES, schema_path
 
 if TYPE_CHECKING:
@@ -113,7 +113,19 @@ def _imported(call: Call, paths: list[str], project: str | None) -> Result:
                     done.append(ingest.run(ledger, part, plan, vanished, progress=progress, **how))
     document = ingest.together(done)
     _say_aside(call, document)
-    return Result(document, lambda: [_line(call, document)])
+    return Result(document, lambda: [_line(call, document)], _status(paths, document))
+
+
+def _status(paths: list[str], document: dict[str, Any]) -> int:
+    """Return the exit status: that of bad input when a file that was named cannot be taken at all, else 0."""
+    from importers.files import REFUSALS, shown
+
+    named = {shown(os.path.abspath(os.path.expanduser(path))) for path in paths if not os.path.isdir(path)}
+    is_refused = any(
+        one["file"] in named and one["code"] in REFUSALS and (one["line"] is None or one["code"] == "export-header")
+        for one in document["diagnostics"]
+    )
+    return BadInput.exit_code if is_refused else 0
 
 
 def _settled(ledger: "Ledger", notes: "Notes", home: str) -> "list[Imported]":

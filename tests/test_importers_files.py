@@ -56,6 +56,7 @@ def test_hostile_files_cost_a_diagnostic_each_and_none_of_their_neighbours(tmp_p
     ]
     assert sorted(codes(reading)) == [
         ("bad\\xff.md", "file-name"),
+        ("folder.md", "directory"),
         ("latin.md", "not-text"),
         ("link.md", "symlink"),
         ("loop.md", "symlink"),

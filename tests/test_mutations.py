@@ -1,0 +1,146 @@
+"""Good files with bytes changed anywhere: what is read of them are texts, or a refusal by name."""
+
+import random
+import sys
+from collections.abc import Iterable
+from types import FrameType
+from typing import Any
+
+import pytest
+from test_malformed import exported, note, row
+
+from importers import export, files, memory_notes
+from importers.files import Unread
+
+MUTATIONS = 20_000
+"""Changed inputs of each importer."""
+
+ALPHABET = [bytes([one]) for one in range(256)] + [
+    b"---\n",
+    b"\n",
+    b"- ",
+    b"```",
+    b"<!--",
+    b"-->",
+    b"**Why:**",
+    b"&a ",
+    b"*a",
+    b"{",
+    b"[",
+    b'"',
+    b"\\u0000",
+    b"\\ud800",
+    b"\xe2\x80\xa8",
+    b"\xff\xfe",
+    b"\xef\xbb\xbf",
+    b"1e999",
+    b"NaN",
+    b"null",
+    b'{"format"',
+    b"\r\n",
+    b"\x1b]8;;",
+]
+
+
+def mutated(good: bytes, draw: random.Random) -> bytes:
+    """Return bytes with some of them changed, dropped, doubled, or put in."""
+    raw = bytearray(good)
+    for _ in range(draw.randint(1, 8)):
+        at = draw.randrange(len(raw) + 1)
+        act = draw.randrange(5)
+        if act == 0:
+            del raw[at : at + draw.randint(1, 30)]
+        elif act == 1:
+            raw[at:at] = draw.choice(ALPHABET) * draw.choice((1, 1, 2, 50))
+        elif act == 2:
+            raw[at:at] = raw[: draw.randrange(len(raw) + 1)][-500:]
+        elif act == 3:
+            raw[at : at + 1] = draw.choice(ALPHABET)
+        else:
+            del raw[at:]
+    return bytes(raw)
+
+
+def read_as_note(raw: bytes) -> Iterable[Any]:
+    """Return the drafts of a note, as an import of a file of these bytes reads it."""
+    try:
+        return memory_notes.parse(
+            files.decoded(raw), "/home/u/.claude/projects/-w-demo/memory/MEMORY.md", "demo"
+        ).drafts
+    except Unread:
+        return ()
+
+
+def read_as_topic(raw: bytes) -> Iterable[Any]:
+    """Return the drafts of a topic file."""
+    try:
+        return memory_notes.parse(
+            files.decoded(raw), "/home/u/.claude/projects/-w-demo/memory/feedback_x.md", "demo"
+        ).drafts
+    except Unread:
+        return ()
+
+
+def read_as_export(raw: bytes) -> Iterable[Any]:
+    """Return the drafts of an export."""
+    try:
+        return export.parse(raw.splitlines(keepends=True), "/w/e.jsonl").drafts
+    except Unread:
+        return ()
+
+
+INDEX = (
+    b"# Memory\n\nUse the pooler:\n\n- port 6543, **why:** 5432 refuses\n- [ports](ports.md): which port\n\n"
+    b"## Build\n\nRun `make`.\n"
+)
+TOPIC = note(
+    "name: pooler-port\ndescription: Which port\nmetadata:\n  type: feedback\n  tags: [db, net]",
+    "Use port 6543.\n\n**Why:** x",
+)
+READERS = {
+    "index": (read_as_note, INDEX),
+    "topic": (read_as_topic, TOPIC),
+    "export": (read_as_export, exported(row(1, "use port 6543"), row(2, "run make", supersedes=["lrn_00000001"]))),
+}
+
+
+@pytest.mark.parametrize("name", READERS)
+def test_twenty_thousand_changed_files_raise_nothing(name: str) -> None:
+    """Whatever bytes a file holds, it is read to drafts that are texts, or refused by name."""
+    read, good = READERS[name]
+    draw = random.Random(f"malformed {name}")
+
+    for _ in range(MUTATIONS):
+        for draft in read(mutated(good, draw)):
+            assert isinstance(draft.problem, str)
+            assert draft.problem.strip()
+            assert draft.solution.strip()
+
+
+@pytest.mark.soak
+@pytest.mark.parametrize("name", READERS)
+def test_inputs_that_reach_new_lines_are_changed_further(name: str) -> None:
+    """A search guided by the lines that run: inputs that reach new ones are kept and changed again."""
+    read, good = READERS[name]
+    draw = random.Random(f"guided {name}")
+    kept, seen = [good], set[tuple[str, int]]()
+
+    def traced(frame: FrameType, event: str, _: object) -> Any:
+        if "importers" not in frame.f_code.co_filename:
+            return None
+        if event == "line":
+            lines.add((frame.f_code.co_filename, frame.f_lineno))
+        return traced
+
+    for _ in range(100_000):
+        raw, lines = mutated(draw.choice(kept), draw)[:20_000], set[tuple[str, int]]()
+        sys.settrace(traced)
+        try:
+            list(read(raw))
+        finally:
+            sys.settrace(None)
+        if not lines <= seen:
+            seen |= lines
+            kept.append(raw)
+
+    assert len(kept) > 10
