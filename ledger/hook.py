@@ -300,7 +300,8 @@ def tool_used(asked: Asked) -> tuple[str, Sequence[str]]:
     if asked.text("tool_name") == SHELL:
         from ledger import shell
 
-        paths = shell.wrote(asked.payload, asked.env, asked.now)
+        own = asked.env.get("CLAUDE_CONFIG_DIR")
+        paths = shell.wrote(asked.payload, os.path.expanduser("~"), asked.now, own)
     if not paths:
         return "", ()
     from ledger import handover

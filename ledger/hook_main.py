@@ -54,11 +54,19 @@ def main(arguments: list[str]) -> int:
 
 def answered(event: str, given: bytes) -> str:
     """Return what the client is to read."""
-    if event not in ANSWERED or (event in TOOLS and not any(word in given.lower() for word in NOTES)):
+    if not is_wanted(event, given):
         return ""
     from ledger.hook import run
 
     return run(event, parsed(given), os.environ, ledger_file(), project_of, files_of=files_of)
+
+
+def is_wanted(event: str, given: bytes) -> bool:
+    """Tell whether an event is one of ours and, of a tool's, whether it may concern a note."""
+    if event not in TOOLS:
+        return event in ANSWERED
+    low = given.lower()
+    return any(word in low for word in NOTES)
 
 
 def parsed(given: bytes) -> dict[str, object]:

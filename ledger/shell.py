@@ -33,13 +33,14 @@ FILES_MAX, WORDS_MAX, NAME_CHARS = 5_000, 50, 4_096
 BREAKS = r"[\s'\"<>|;&()`=,{}]+"
 
 
-def wrote(payload: Mapping[str, Any], env: Mapping[str, str], now: float) -> list[str]:
+def wrote(payload: Mapping[str, Any], home: str, now: float, own: str | None = None) -> list[str]:
     """Return the notes that changed while a command ran, each by its absolute path; none for one that names no memory.
 
     Args:
         payload: the client's event after a shell command.
-        env: the environment the client gave: where its own folder and the home folder are.
+        home: the home folder.
         now: when its hook began, in seconds since 1970.
+        own: the client's folder, when it is not `.claude` in the home folder.
     """
     given, took, cwd = payload.get("tool_input"), payload.get("duration_ms"), payload.get("cwd")
     command = given.get("command") if isinstance(given, dict) else None
@@ -48,9 +49,8 @@ def wrote(payload: Mapping[str, Any], env: Mapping[str, str], now: float) -> lis
         return []
     is_told = isinstance(took, int | float) and not isinstance(took, bool) and 0 <= took < 1e9
     since = now - SLACK_S - (took / 1_000 if is_told else JUST_S)  # type: ignore[operator]
-    home = env.get("HOME") or os.path.expanduser("~")
     found: dict[str, None] = {}
-    notes = _notes(command, folder, home, env.get("CLAUDE_CONFIG_DIR") or os.path.join(home, ".claude"))
+    notes = _notes(command, folder, home, own or os.path.join(home, ".claude"))
     for path, _ in zip(notes, range(FILES_MAX), strict=False):
         if path not in found and _changed(path) >= since:
             found[path] = None

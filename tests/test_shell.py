@@ -113,7 +113,7 @@ def test_a_command_that_only_reads_leaves_a_person_s_edit_theirs(around: Around,
         tool_name="Bash", tool_input={"command": command.format(note=around.note, memory=around.memory)}, duration_ms=5
     )
 
-    assert shell.wrote(given, {"HOME": str(around.home)}, time.time() + 300) == []
+    assert shell.wrote(given, str(around.home), time.time() + 300) == []
     assert around.scan() == {NEW: 3}
 
 
@@ -146,7 +146,19 @@ def test_a_command_that_names_no_memory_leaves_no_trace_at_all(around: Around, c
 )  # fmt: skip
 def test_whatever_a_client_sends_a_command_without_a_note_wrote_none(tmp_path: Path, given: dict[str, Any]) -> None:
     """Broken fields name nothing."""
-    assert shell.wrote({"tool_name": "Bash", **given}, {"HOME": str(tmp_path)}, time.time()) == []
+    assert shell.wrote({"tool_name": "Bash", **given}, str(tmp_path), time.time()) == []
+
+
+def test_the_client_s_folder_may_be_elsewhere(around: Around, tmp_path: Path) -> None:
+    """It is told by its environment; what is settled is what the ledger knows as a place of notes."""
+    note = tmp_path / "config" / "projects" / "-demo" / "memory" / "a.md"
+    note.parent.mkdir(parents=True)
+    note.write_text(NEW)
+
+    around.bash("python3 -c pass memory", CLAUDE_CONFIG_DIR=str(tmp_path / "config"))
+
+    (one,) = handover.waiting(around.ledger.path)
+    assert str(note) in [record["path"] for record in _records(one.path)]
 
 
 def test_links_are_not_followed(around: Around) -> None:

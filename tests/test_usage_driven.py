@@ -63,7 +63,7 @@ def day(shell: Shell, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> dict[s
             arguments = {"prompt": "and what now?", "session_id": name, "cwd": str(folder), "prompt_id": "p4"}
             assert not talk.call("recall", {**arguments, "transcript_path": ""}).is_error
             until(lambda name=name, before=before: _prompts(shell, name) == before + 1)
-    shown = json.loads(shell.run("exposures", "person", "--json").out)["rows"]
+    shown = json.loads(shell.run("exposures", "person", "--json").out)["exposures"]
     (one,) = [row for row in shown if row["shown"] and row["keywords"]]
     assert shell.run("wrong", one["id"]).code == 0
     found = json.loads(shell.run("stats", "--json").out)["use"]
@@ -105,6 +105,6 @@ def test_every_count_of_stats_is_what_hooks_servers_and_commands_did(day: dict[s
     with open_reader(str(shell.file)) as reader:
         week, month = usage(reader, time.time() + 10 * DAY)["windows"]
 
-    nothing = {key: 0 for key in PEOPLE} | {"saves": {}}
+    nothing = dict.fromkeys(PEOPLE, 0) | {"saves": {}}
     assert (week["people"], week["robots"]) == (nothing, nothing)
     assert (month["people"], month["robots"]) == (PEOPLE, ROBOTS)
