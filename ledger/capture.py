@@ -3,8 +3,8 @@
 A note that a tool writes comes in at once, as agent-written. Which text a tool wrote is
 remembered in `<ledger>.written` (keyed digests, disposable), so that a change of such a
 note that no tool call made is known for what it is: a person's edit. Robots
-feed nothing unless they are let, but what they wrote is remembered too. Without the file,
-and for notes that no tool call was seen to write, everything is agent-written.
+feed nothing unless they are let, nor does what is switched off, but what was written there is
+remembered too. Without the file, and for notes that no tool call was seen to write, everything is agent-written.
 """
 
 import hashlib
@@ -21,14 +21,6 @@ from ledger.ledger import Ledger
 from ledger.model import TRUST_AGENT, TRUST_NOTES, Reading, hook
 from ledger.results import Summarised
 from ledger.settings import is_off
-
-WRITERS = ("Write", "Edit", "MultiEdit")
-"""Tools that write a file and say which."""
-
-SHELL = "Bash"
-
-JUST_S = 60
-"""Seconds for which a file is taken to have been changed by the shell command that has just run."""
 
 WRITTEN_BYTES = 1_048_576
 """Size from which the older half of what tools wrote is forgotten."""
@@ -62,21 +54,6 @@ def is_note(path: str, home: str, places: Iterable[str] = ()) -> bool:
     if real.startswith(own) and ("memory" in parts[:-1] or "agent-memory" in parts[:-1]):
         return True
     return any(real == root or real.startswith(os.path.join(root, "")) for root in places)
-
-
-def tool_used(
-    ledger: Ledger, payload: Mapping[str, Any], notes: Notes, home: str, *, feeds: bool = True
-) -> Imported | None:
-    """Bring in the note that a tool has just written; None when it wrote none, or its session feeds nothing."""
-    tool, given = payload.get("tool_name"), payload.get("tool_input")
-    if tool == SHELL:
-        Written(ledger).remember_changed(payload)
-        return None
-    path = given.get("file_path") if isinstance(given, Mapping) else None
-    if tool not in WRITERS or not isinstance(path, str) or not is_note(path, home, ledger.reader.imported_paths()):
-        return None
-    Written(ledger).remember(path)
-    return _brought(ledger, path, notes) if feeds else None
 
 
 def _brought(ledger: Ledger, path: str, notes: Notes) -> Imported:
@@ -133,31 +110,37 @@ def _settled(
     project_of: Callable[[str], str | None],
     told: Settled,
 ) -> bool:
-    """Do what one record asks for; False when it cannot be. What is switched off goes without a trace."""
-    cwd, path = record.get("cwd"), record.get("path")
-    if is_off(
-        ledger.reader.rows(sql.SETTINGS, {}), machine_of(ledger.path), project_of(cwd) if isinstance(cwd, str) else None
-    ):
-        return True
+    """Do what one record asks for; False when it cannot be. What is switched off feeds nothing."""
+    cwd = record.get("cwd")
+    project = project_of(cwd) if isinstance(cwd, str) else None
+    feeds = not is_off(ledger.reader.rows(sql.SETTINGS, {}), machine_of(ledger.path), project)
     if record.get("kind") == "summary":
         payload = {"session_id": record.get("session_id"), "compact_summary": record.get("text")}
-        kept = compacted(ledger, payload, project_of(cwd) if isinstance(cwd, str) else None)
+        kept = compacted(ledger, payload, project, feeds=feeds)
         told.summarised.extend([kept] if kept is not None else [])
-        return kept is not None
-    if record.get("kind") != "note" or not isinstance(path, str):
+        return kept is not None or not feeds
+    path = record.get("path")
+    if (
+        record.get("kind") != "note"
+        or not isinstance(path, str)
+        or not is_note(path, home, ledger.reader.imported_paths())
+    ):
         return False
-    if not is_note(path, home, ledger.reader.imported_paths()):
-        return False
+    if not _is_as_written(path, record):
+        return False  # somebody changed it since: the next scan reads it, and tells by whom
+    Written(ledger).remember(path)
+    if feeds and record.get("feeds") is True:
+        told.imported.append(_brought(ledger, path, notes))
+    return True
+
+
+def _is_as_written(path: str, record: Mapping[str, Any]) -> bool:
+    """Tell whether a note is still what it was when a hook saw it."""
     try:
         found = os.lstat(path)
     except OSError:
         return False
-    if (found.st_size, found.st_mtime_ns) != (record.get("size"), record.get("changed_ns")):
-        return False  # somebody changed it since: the next scan reads it, and tells by whom
-    Written(ledger).remember(path)
-    if record.get("feeds") is True:
-        told.imported.append(_brought(ledger, path, notes))
-    return True
+    return (found.st_size, found.st_mtime_ns) == (record.get("size"), record.get("changed_ns"))
 
 
 # -- whose words a note holds ------------------------------------------------------------------------------------------
@@ -210,23 +193,6 @@ class Written:
         except OSError:
             return
         self._known = None
-
-    def remember_changed(self, payload: Mapping[str, Any]) -> None:
-        """Remember the notes of a session's project that have just changed, when its shell command names notes."""
-        given, transcript = payload.get("tool_input"), payload.get("transcript_path")
-        command = given.get("command") if isinstance(given, Mapping) else None
-        if not isinstance(command, str) or "memory" not in command.lower() or not isinstance(transcript, str):
-            return
-        folder = os.path.join(os.path.dirname(transcript), "memory")
-        try:
-            with os.scandir(folder) as listing:
-                files = [(entry.path, entry.stat(follow_symlinks=False).st_mtime) for entry in listing]
-        except (OSError, ValueError):
-            return
-        newest = max((changed for _, changed in files), default=0.0)
-        for path, changed in sorted(files):
-            if path.lower().endswith(".md") and newest - changed <= JUST_S:
-                self.remember(path)
 
     def is_by_hand(self, path: str) -> bool:
         """Tell whether a note that a tool wrote once says something that no tool call wrote."""

@@ -193,7 +193,10 @@ def use(document: dict[str, Any]) -> Iterator[str]:
                 f"{told['shown']} shown", f"{told['silent'] + told['machine'] + told['off']} silent",
                 f"{told['wrong']} judged wrong", f"{told['searches']} searches", f"saves: {saves}",
             ))  # fmt: skip
-    return aligned(rows)
+    yield from aligned(rows)
+    given = [(window["days"], window["given_up"]) for window in document["windows"] if window["given_up"]]
+    for days, records in given[:1]:
+        yield f"{records} records that waited for the offline pass were given up in {days} days, the oldest, for room"
 
 
 TRUST_NAMES = {str(trust): word for trust, word in TRUST.items()}

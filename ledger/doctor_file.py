@@ -10,8 +10,8 @@ import stat
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from ledger import chain, exposures, place, sql, sql_log
-from ledger.doctor_check import DAY_S, Around, Check, broken, fine, listed, many, remark, seconds_of
+from ledger import chain, exposures, handover, place, room, sql, sql_log
+from ledger.doctor_check import DAY_S, Around, Check, ago, broken, fine, listed, many, remark, seconds_of
 from ledger.errors import LedgerError
 from ledger.exposure import COLUMNS
 from ledger.model import Event, Head
@@ -34,6 +34,9 @@ WAIT_S = 0.1
 
 EXPOSURES, SESSIONS = f"SELECT {COLUMNS} FROM exposure LIMIT 1", "SELECT last_at FROM session LIMIT 1"
 """What can be asked of the files beside the ledger when they are this program's."""
+
+WAITS_S = 2 * DAY_S
+"""How long what needs no model may wait in the queue: a server, a scan or an import sees to it."""
 
 WATCHES, WATCHES_KNOWN = "/proc/sys/fs/inotify/max_user_watches", 8_192
 """How many folders a user may have watched, and how many are plenty."""
@@ -221,6 +224,30 @@ def beside(around: Around) -> Iterator[Check]:
     yield _disposable("exposures", path, around, _unreadable(path, EXPOSURES))
     path = sessions_beside(around.file)
     yield _disposable("sessions", path, around, Sessions(around.file).fault() or _unreadable(path, SESSIONS))
+    yield _queue(around)
+
+
+def _queue(around: Around) -> Check:
+    """Say what waits beside the ledger, how long what needs no model has waited, and what was given up for room."""
+    folder = handover.folder_beside(around.file)
+    if os.path.lexists(folder) and not os.path.isdir(folder):
+        return broken(
+            "queue",
+            f"{around.shown(folder)} is no folder; what sessions hand over is lost, the log is whole; move it away",
+        )
+    files = handover.waiting(around.file)
+    later = [one for one in files if one.lane == handover.LATER]
+    soon = [one for one in files if one.lane == handover.SOON]
+    told = f"{many(len(soon), 'file')} for the next scan, {many(len(later), 'file')} for the offline pass"
+    gone = room.given_up(folder, around.now)
+    if gone.records:
+        return remark(
+            "queue",
+            f"{told}; {many(gone.records, 'record')} given up in {room.DAYS} days, the oldest, to make room",
+        )
+    if soon and around.now - soon[0].at > WAITS_S:
+        return remark("queue", f"{told}; the oldest came {ago(around.now - soon[0].at)}: run `learnings scan`")
+    return fine("queue", told if files else "nothing waits")
 
 
 def _disposable(name: str, path: str, around: Around, found: str | None) -> Check:

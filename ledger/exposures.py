@@ -14,6 +14,7 @@ import stat
 from collections.abc import Callable
 from typing import Any
 
+from ledger import unsaid
 from ledger.errors import AmbiguousId, FileFault, Locked, NotFound
 from ledger.exposure import (
     COLUMNS,
@@ -132,6 +133,7 @@ class Exposures:
         connection.execute("BEGIN IMMEDIATE")
         try:
             one = make(self._shown(connection, session) if session is not None else frozenset())
+            unsaid.noting(one.id)
             connection.execute(ADD, row_of(one, self._ledger_id))
             connection.execute(PRUNE, {"before": time_text(now - 86_400 * days)})
             self._rescrub(connection, RESCRUB_ROWS)

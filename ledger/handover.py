@@ -1,11 +1,12 @@
 """What the client's hooks hand over for later: a queue of small files beside the ledger, `queue/`.
 
 A hook has no time: it leaves what it was given, forced to the disk, and goes. Two
-lanes a session: `soon` holds what needs no model (a note that was written, a
-summary), `later` what the offline pass reads (what was said last, where the transcript is). Each is a file
-of JSON lines that only grows; whoever reads it takes it away whole, and removes it when all of it is
+lanes: `soon` holds what needs no model (a note that was written, a
+summary), `later` what the offline pass reads (what was said last, where the transcript is). A session has a file
+of JSON lines in each, which only grows up to `FILE_BYTES`, then another; a transcript has one of a single line, which
+the newest replaces. Whoever reads a file takes it away whole, and removes it when all of it is
 done. Killed at any point, a line is there or its hook was never answered, and what was taken and not
-done is offered again.
+done is offered again. What nobody reads is bounded by `room.py`, which gives up the oldest: nothing new is refused.
 No text reaches the disk before it is masked; recalled text is cut out; robots feed nothing unless they are let.
 Lean path: stdlib only.
 """
@@ -15,10 +16,10 @@ import os
 import re
 import stat
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
-from ledger import echo, redact
+from ledger import echo, redact, room
 from ledger.errors import LedgerError
 from ledger.heard import heard
 from ledger.reader import open_reader
@@ -38,10 +39,7 @@ RAW_CHARS = 65_536
 """Characters of it that are looked at."""
 
 FILE_BYTES = 1_048_576
-"""Size of a session's file from which no more evidence is added; where its transcript is, is always added."""
-
-FILES_MAX = 2_000
-"""Files in the queue from which no more evidence is added."""
+"""Size of a session's file from which the next record begins another."""
 
 WAIT_S = 0.1
 """Longest wait for another hook of the same session; then a file of its own is used."""
@@ -67,7 +65,10 @@ class Handed(NamedTuple):
 
 
 class Waiting(NamedTuple):
-    """A file of the queue: whose it is, in which lane, and whether somebody took it and has not finished."""
+    """A file of the queue: whose it is, in which lane, and whether somebody took it and has not finished.
+
+    `session` is a session's name as its file has it; of a file that points to a transcript, a name of that.
+    """
 
     session: str
     lane: str
@@ -92,17 +93,25 @@ def folder_beside(ledger: str) -> str:
     return os.path.join(os.path.dirname(os.path.abspath(ledger)), FOLDER)
 
 
-def is_robot(entrypoint: str, attended: str) -> bool:
-    """Tell whether nobody sits at a session, by what its environment says."""
-    return entrypoint == "sdk-cli" or attended == "0"
-
-
 # -- handing over ------------------------------------------------------------------------------------------------------
 
 
 def stopped(ledger: str, payload: Mapping[str, Any], *, feeds: bool = True, now: float | None = None) -> Handed:
     """Keep what an agent said last, as evidence for the offline pass."""
-    session, text = _text(payload, "session_id"), _text(payload, "last_assistant_message")
+    return _texted(ledger, payload, ("evidence", "last_assistant_message", LATER), feeds, now)
+
+
+def compacted(ledger: str, payload: Mapping[str, Any], *, feeds: bool = True, now: float | None = None) -> Handed:
+    """Keep the summary that a compaction made, until somebody has the ledger open."""
+    return _texted(ledger, payload, ("summary", "compact_summary", SOON), feeds, now)
+
+
+def _texted(
+    ledger: str, payload: Mapping[str, Any], what: tuple[str, str, str], feeds: bool, now: float | None
+) -> Handed:
+    """Keep a text of an event (kind of record, field, lane), masked and without what was recalled."""
+    kind, field, lane = what
+    session, text = _text(payload, "session_id"), _text(payload, field)
     if not feeds or not session or not text.strip():
         return Handed("robot" if not feeds else "empty")
     try:
@@ -111,12 +120,15 @@ def stopped(ledger: str, payload: Mapping[str, Any], *, feeds: bool = True, now:
         return Handed(f"guard {type(error).__name__}")
     if not own.strip():
         return Handed("echo")
-    record = {"kind": "evidence", "text": own, "redacted": kinds, "echoes": echoes, **_about(payload)}
-    return _add(ledger, session, LATER, record, now, is_bounded=True)
+    record = {"kind": kind, "text": own, "redacted": kinds, "echoes": echoes, **_about(payload)}
+    return _add(ledger, _name(session), lane, [record], now)
 
 
 def pointed(ledger: str, payload: Mapping[str, Any], *, feeds: bool = True, now: float | None = None) -> Handed:
-    """Keep where a session's transcript is and how long it was: before a compaction, and at its end."""
+    """Keep where a session's transcript is and how long it was: before a compaction, and at its end.
+
+    Once a transcript: it only grows, so the newest replaces what was kept before.
+    """
     session, path = _text(payload, "session_id"), _text(payload, "transcript_path")
     if not feeds or not session:
         return Handed("robot" if not feeds else "empty")
@@ -131,34 +143,38 @@ def pointed(ledger: str, payload: Mapping[str, Any], *, feeds: bool = True, now:
         "why": _text(payload, "reason") or _text(payload, "trigger"),
         **_about(payload),
     }
-    return _add(ledger, session, LATER, record, now)
+    return _add(ledger, room.POINTER + _digest(path), LATER, [record], now, replaces=True)
 
 
-def noted(ledger: str, payload: Mapping[str, Any], *, feeds: bool = True, now: float | None = None) -> Handed:
-    """Keep which note a tool has written, for an import as soon as somebody has the ledger open."""
-    tool = payload.get("tool_input")
-    path = tool.get("file_path") if isinstance(tool, Mapping) else None
-    session = _text(payload, "session_id")
-    if not session or not isinstance(path, str) or not path.lower().endswith(".md"):
+def noted(
+    ledger: str,
+    payload: Mapping[str, Any],
+    *,
+    feeds: bool = True,
+    now: float | None = None,
+    paths: Sequence[str] | None = None,
+) -> Handed:
+    """Keep which notes a tool has written, for an import as soon as somebody has the ledger open.
+
+    `paths` are those of a shell command (`shell.wrote`); None takes the one that the tool names.
+    """
+    tool, session = payload.get("tool_input"), _text(payload, "session_id")
+    told = [tool.get("file_path")] if paths is None and isinstance(tool, Mapping) else paths or []
+    records = [record for path in told if session and (record := _note(path)) is not None]
+    if not records:
         return Handed("no note")
+    about = {"feeds": feeds, **_about(payload)}
+    return _add(ledger, _name(session), SOON, [record | about for record in records], now)
+
+
+def _note(path: object) -> dict[str, Any] | None:
+    """Return what is kept of one note, None when it is none."""
+    if not isinstance(path, str) or not path.lower().endswith(".md"):
+        return None
     found = _regular(path)
     if found is None or redact.scrub(path).kinds:
-        return Handed("no note")
-    record = {"kind": "note", "path": path, "size": found.st_size, "changed_ns": found.st_mtime_ns, "feeds": feeds}
-    return _add(ledger, session, SOON, record | _about(payload), now)
-
-
-def compacted(ledger: str, payload: Mapping[str, Any], *, feeds: bool = True, now: float | None = None) -> Handed:
-    """Keep the summary that a compaction made, until somebody has the ledger open."""
-    session, text = _text(payload, "session_id"), _text(payload, "compact_summary")
-    if not feeds or not session or not text.strip():
-        return Handed("robot" if not feeds else "empty")
-    try:
-        own, kinds, _ = _own_words(ledger, text, session)
-    except Exception as error:  # noqa: BLE001 - whatever failed, nothing may be stored
-        return Handed(f"guard {type(error).__name__}")
-    record = {"kind": "summary", "text": own, "redacted": kinds, **_about(payload)}
-    return _add(ledger, session, SOON, record, now) if own.strip() else Handed("echo")
+        return None
+    return {"kind": "note", "path": path, "size": found.st_size, "changed_ns": found.st_mtime_ns}
 
 
 def _own_words(ledger: str, text: str, session: str) -> tuple[str, list[str], list[str]]:
@@ -221,25 +237,20 @@ def _regular(path: str) -> os.stat_result | None:
 
 
 def _add(
-    ledger: str, session: str, lane: str, record: dict[str, Any], now: float | None, *, is_bounded: bool = False
+    ledger: str, name: str, lane: str, records: Sequence[dict[str, Any]], now: float | None, *, replaces: bool = False
 ) -> Handed:
-    """Append one line and force it to the disk; False only when the disk or the bound refuses it."""
+    """Append lines to the file of a name, or replace it by them, and force them to the disk."""
     at = time.time() if now is None else now
     folder = folder_beside(ledger)
+    lines = b"".join(
+        json.dumps({"at": round(at, 3), **record}, separators=(",", ":")).encode() + b"\n" for record in records
+    )
     try:
         os.makedirs(folder, mode=0o700, exist_ok=True)
-        if is_bounded and _count(folder) >= FILES_MAX:
-            return Handed("queue is full")
-        fd = _opened(folder, f"{_name(session)}.{lane}")
+        room.make_room(folder, lane, at, points=replaces)
+        fd, path = _opened(folder, f"{name}.{lane}")
         try:
-            size = os.fstat(fd).st_size
-            if is_bounded and size >= FILE_BYTES:
-                return Handed("session is full")
-            line = json.dumps({"at": round(at, 3), **record}, separators=(",", ":")).encode() + b"\n"
-            # A line that a kill cut off stays apart from this one.
-            torn = size and os.pread(fd, 1, size - 1) != b"\n"
-            _write(fd, b"\n" + line if torn else line)
-            os.fsync(fd)
+            _replace(path, lines) if replaces else _append(fd, lines)
         finally:
             os.close(fd)
         _sync(folder)
@@ -248,15 +259,42 @@ def _add(
     return Handed()
 
 
-def _opened(folder: str, name: str) -> int:
-    """Open a session's file to append to it, alone; a file of its own when another hook does not let go."""
+def _append(fd: int, lines: bytes) -> None:
+    size = os.fstat(fd).st_size
+    # A line that a kill cut off stays apart from this one.
+    torn = size and os.pread(fd, 1, size - 1) != b"\n"
+    _write(fd, b"\n" + lines if torn else lines)
+    os.fsync(fd)
+
+
+def _replace(path: str, lines: bytes) -> None:
+    """Put another file in the place of one that is locked: whoever waits for the lock sees that it is another."""
+    made = f"{path.removesuffix('.jsonl')}.{os.urandom(8).hex()}.new"
+    fd = os.open(made, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+    try:
+        _write(fd, lines)
+        os.fsync(fd)
+    finally:
+        os.close(fd)
+    os.replace(made, path)
+
+
+def _opened(folder: str, name: str) -> tuple[int, str]:
+    """Open the file of a name to append to it, alone; a file of its own when another hook does not let go.
+
+    One that is full gets another name first, under which it waits on.
+    """
     flags = os.O_RDWR | os.O_APPEND | os.O_CREAT | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_CLOEXEC", 0)
     path = os.path.join(folder, f"{name}.jsonl")
     end = time.monotonic() + WAIT_S
     while fcntl is not None and time.monotonic() < end:
         fd = os.open(path, flags, 0o600)
         if _locked(fd) and _is_still(path, fd):
-            return fd
+            if os.fstat(fd).st_size < FILE_BYTES:
+                return fd, path
+            os.rename(path, os.path.join(folder, f"{name}.{os.urandom(8).hex()}.jsonl"))
+            os.close(fd)
+            continue
         os.close(fd)
         time.sleep(0.002)
     own = os.path.join(folder, f"{name}.{os.urandom(8).hex()}")
@@ -265,7 +303,7 @@ def _opened(folder: str, name: str) -> int:
     if fcntl is not None:
         fcntl.flock(fd, fcntl.LOCK_EX)
     os.rename(f"{own}.new", f"{own}.jsonl")
-    return fd
+    return fd, f"{own}.jsonl"
 
 
 def _locked(fd: int) -> bool:
@@ -303,18 +341,17 @@ def _sync(folder: str) -> None:
         os.close(fd)
 
 
-def _count(folder: str) -> int:
-    with os.scandir(folder) as listing:
-        return sum(1 for _ in listing)
-
-
 def _name(session: str) -> str:
     """Return a session's name as part of a file's: as it is when it is an id, else by a digest of it."""
-    if re.fullmatch(r"[A-Za-z0-9_-]{1,80}", session):
+    if re.fullmatch(r"[A-Za-z0-9_-]{1,80}", session) and not session.startswith(room.POINTER):
         return session
+    return "x" + _digest(session)
+
+
+def _digest(text: str) -> str:
     import hashlib
 
-    return "x" + hashlib.sha256(session.encode("utf-8", "replace")).hexdigest()[:40]
+    return hashlib.sha256(text.encode("utf-8", "replace")).hexdigest()[:40]
 
 
 # -- taking ------------------------------------------------------------------------------------------------------------

@@ -45,6 +45,9 @@ LEDGER = "ledger"
 NOTE_ENDING = ".md"
 """What a note's name ends in: for any other file that a tool wrote nothing is loaded."""
 
+SHELL = "Bash"
+"""The tool that may write any file and names none."""
+
 NOTHING_OF_OURS = ("", "robot", "empty", "echo", "no note", "no transcript")
 """Outcomes of handing something over that are no fault: it was kept, or there was nothing to keep."""
 
@@ -97,8 +100,7 @@ class Asked:
     def feeds(self) -> bool:
         """Tell whether something of this caller may be kept.
 
-        What a ledger says that cannot be read now is asked again when the queue is
-        settled (`capture.settle`); a robot feeds nothing until then.
+        A robot feeds nothing while the ledger cannot be read.
         """
         return not self.who.is_robot or (self.peeked is not None and self.peeked.allows_robots(self.path))
 
@@ -284,14 +286,28 @@ def subagent_started(asked: Asked) -> tuple[str, Sequence[str]]:
 
 
 def tool_used(asked: Asked) -> tuple[str, Sequence[str]]:
-    """Keep which note a tool has written. A robot's is remembered too, or it would pass for a person's edit."""
+    """Keep which notes a tool has written: a path, never a text.
+
+    What a robot wrote and what is switched off is remembered too and not brought
+    in: it would pass for a person's edit.
+
+    Raises:
+        NotKept: the disk or the redactor refused it.
+    """
     given = asked.payload.get("tool_input")
     path = given.get("file_path") if isinstance(given, dict) else None
-    if not isinstance(path, str) or not path.lower().endswith(NOTE_ENDING):
+    paths = [path] if isinstance(path, str) and path.lower().endswith(NOTE_ENDING) else []
+    if asked.text("tool_name") == SHELL:
+        from ledger import shell
+
+        own = asked.env.get("CLAUDE_CONFIG_DIR")
+        paths = shell.wrote(asked.payload, os.path.expanduser("~"), asked.now, own)
+    if not paths:
         return "", ()
     from ledger import handover
 
-    return _handed(asked, handover.noted)
+    feeds = asked.feeds() and not _is_off_here(asked)
+    return _kept(handover.noted(asked.path, asked.payload, feeds=feeds, now=asked.now, paths=paths))
 
 
 def compacted(asked: Asked) -> tuple[str, Sequence[str]]:
@@ -318,20 +334,35 @@ def pointed(asked: Asked) -> tuple[str, Sequence[str]]:
 def _handed(asked: Asked, hand: Callable[..., Handed]) -> tuple[str, Sequence[str]]:
     """Hand something over unless it is switched off here; the client is answered by nothing.
 
+    While the ledger cannot say what is switched off, no text is kept, only where it
+    stands: in the transcript, which whoever has the ledger open may read or leave.
+
     Raises:
-        NotKept: the disk, a bound of the queue or the redactor refused it.
+        NotKept: the disk or the redactor refused it.
     """
-    project = asked.project()
-    if asked.peeked is not None and asked.peeked.is_off(project, asked.path):
+    from ledger import handover
+
+    if _is_off_here(asked):
         return "", ()
-    why = hand(asked.path, asked.payload, feeds=asked.feeds(), now=asked.now).why
-    if why not in NOTHING_OF_OURS:
-        raise NotKept(why)
+    act = hand if asked.peeked is not None else handover.pointed
+    return _kept(act(asked.path, asked.payload, feeds=asked.feeds(), now=asked.now))
+
+
+def _is_off_here(asked: Asked) -> bool:
+    """Tell whether the ledger says that this project is switched off; False while it cannot be asked."""
+    project = asked.project()
+    return asked.peeked is not None and asked.peeked.is_off(project, asked.path)
+
+
+def _kept(handed: Handed) -> tuple[str, Sequence[str]]:
+    if handed.why not in NOTHING_OF_OURS:
+        raise NotKept(handed.why)
     return "", ()
 
 
 CAPTURES: dict[str, Callable[[Asked], tuple[str, Sequence[str]]]] = {
     "tool": tool_used,
+    "tool-failed": tool_used,
     "compact": compacted,
     "stop": stopped,
     "end": pointed,

@@ -14,8 +14,11 @@ import sys
 
 HOME = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 
-ANSWERED = ("prompt", "session-start", "subagent-start", "tool", "compact", "stop", "end", "precompact")
+ANSWERED = ("prompt", "session-start", "subagent-start", "tool", "tool-failed", "compact", "stop", "end", "precompact")
 """The keys of `hook.EVENTS`: for any other event nothing is loaded."""
+
+TOOLS, NOTES = ("tool", "tool-failed"), (b'.md"', b"memory")
+"""Events that come with most tool calls, and what one that concerns a note holds: for any other nothing is loaded."""
 
 READS = ("prompt", "session-start", "subagent-start")
 """Those that wait for the ledger: when one of them is late, it is not waited for until it has rested."""
@@ -26,6 +29,9 @@ STDIN_BYTES = 1_048_576
 LIMITS_S = {"prompt": 0.4, "compact": 1.5, "end": 1.5, "precompact": 1.5}
 START_LIMIT_S = 0.8
 """Longest that an event is held up. Handing over takes 0.1 s; where nobody waits to type, a slow disk gets longer."""
+
+DEPTH = 3
+"""Objects that a text may stand in when it is cut: a field of what a tool was given or answered is in two."""
 
 CUT_CHARS = 12
 """Characters by which the end of a cut text is moved back at most: the longest escape of JSON is two `\\\\uXXXX`."""
@@ -38,6 +44,7 @@ def main(arguments: list[str]) -> int:
         if event in ANSWERED:
             _limited(event)
         said = answered(event, _stdin())
+        _unlimited()
         if said:
             os.write(1, said.encode())
     except Exception as error:  # noqa: BLE001 - a hook that fails says nothing to the client
@@ -47,11 +54,19 @@ def main(arguments: list[str]) -> int:
 
 def answered(event: str, given: bytes) -> str:
     """Return what the client is to read."""
-    if event not in ANSWERED:
+    if not is_wanted(event, given):
         return ""
     from ledger.hook import run
 
     return run(event, parsed(given), os.environ, ledger_file(), project_of, files_of=files_of)
+
+
+def is_wanted(event: str, given: bytes) -> bool:
+    """Tell whether an event is one of ours and, of a tool's, whether it may concern a note."""
+    if event not in TOOLS:
+        return event in ANSWERED
+    low = given.lower()
+    return any(word in low for word in NOTES)
 
 
 def parsed(given: bytes) -> dict[str, object]:
@@ -67,9 +82,10 @@ def parsed(given: bytes) -> dict[str, object]:
         found = json.loads(text)
     else:
         found = None
-        for less in range(CUT_CHARS):
+        ends = [(less, '"' + "}" * depth) for less in range(CUT_CHARS) for depth in range(1, DEPTH + 1)]
+        for less, end in ends:
             try:
-                found = json.loads(text[: len(text) - less] + '"}')
+                found = json.loads(text[: len(text) - less] + end)
                 break
             except ValueError:
                 continue
@@ -110,18 +126,48 @@ def _stdin() -> bytes:
 
 
 def _limited(event: str) -> None:
-    """End this process when its time is up, whatever it is doing."""
+    """End this process when its time is up, or the client has enough of it, whatever it is doing.
+
+    What it had noted as shown is taken back: it will not be said.
+    """
     import signal
 
     if not hasattr(signal, "setitimer"):
         return  # Windows: the client's own time-out is all there is
 
     def late(number: int, frame: object) -> None:
+        _take_back(event)
         _note(event, "TooLate", tripped=event in READS)
         os._exit(0)
 
-    signal.signal(signal.SIGALRM, late)
+    if event in READS:
+        from ledger import unsaid
+
+        unsaid.begin()
+    for number in (signal.SIGALRM, signal.SIGTERM):
+        signal.signal(number, late)
     signal.setitimer(signal.ITIMER_REAL, LIMITS_S.get(event, START_LIMIT_S))
+
+
+def _unlimited() -> None:
+    """Let what is to be said be said: from here on nothing is taken back."""
+    import signal
+
+    if hasattr(signal, "setitimer"):
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGTERM, signal.SIG_DFL)
+
+
+def _take_back(event: str) -> None:
+    """Take back what was noted as shown, as far as that can be."""
+    if event not in READS:
+        return
+    try:
+        from ledger import unsaid
+
+        unsaid.take_back(ledger_file())
+    except Exception:  # noqa: BLE001 - it counts as shown, and its session goes without it
+        return
 
 
 def _note(event: str, fault: str, tripped: bool = False) -> None:

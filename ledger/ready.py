@@ -16,6 +16,7 @@ import os
 import sqlite3
 import time
 
+from ledger import unsaid
 from ledger.home import head_text
 
 TYPE_CHECKING = False
@@ -77,6 +78,7 @@ def _remembered(path: str, row: list[Any]) -> bool:
             if file.execute("PRAGMA user_version").fetchone() != (EXPOSURES_SCHEMA,):
                 return False
             file.execute("PRAGMA synchronous = OFF").fetchall()
+            unsaid.noting(row[0])
             file.execute(ADD_EXPOSURE, row)
         finally:
             file.close()

@@ -2,8 +2,8 @@
 
 Not part of the log: it may be deleted at any time, rows go after 30 days, and
 nobody waits for it longer than `WAIT_S`: whatever is wrong with it, the work
-goes on without it. It holds names, times and counts, and start blocks with
-keywords as exposures have them (`ready.py`); never a prompt.
+goes on without it. One that is damaged is set aside by the next who writes, and another is begun. It
+holds names, times and counts, and start blocks with keywords as exposures have them (`ready.py`); never a prompt.
 Each call opens the file anew, so that threads, processes and a file that was
 put in its place need no care.
 Lean path: stdlib only, and without `typing`, which would double the start of a hook.
@@ -18,12 +18,12 @@ import time
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Callable, Iterable, Mapping
     from typing import Any
 
     Statement = tuple[str, Mapping[str, Any]]
 
-FILE = "sessions.db"
+FILE, ASIDE = "sessions.db", ".damaged"
 SCHEMA = 1
 
 WAIT_S = 0.05
@@ -31,6 +31,9 @@ WAIT_S = 0.05
 
 DAYS = 30
 """Days that are kept."""
+
+FIRED_DAYS = 400
+"""Days after which the last success and fault of an event and entrypoint go: `doctor` asks for them, years do not."""
 
 REST_S = 60
 """Seconds after which something that hung is tried again, once."""
@@ -91,12 +94,13 @@ ON CONFLICT (line) DO UPDATE SET at = excluded.at WHERE substr(told.at, 1, 10) <
 READY = "SELECT stamp, head, day, project, text, exposure FROM ready WHERE cwd = :cwd"
 KEEP_READY = """INSERT OR REPLACE INTO ready (cwd, stamp, head, day, project, text, exposure)
 VALUES (:cwd, :stamp, :head, :day, :project, :text, :exposure)"""
-FORGET_OLD = "DELETE FROM ready WHERE day < :day"
 FORGET_READY = "DELETE FROM ready"
 PRUNE = (
     "DELETE FROM session WHERE last_at < :before", "DELETE FROM used WHERE day < :before",
     "DELETE FROM fired_day WHERE day < :before", "DELETE FROM actor WHERE at < :before",
-    "DELETE FROM told WHERE at < :before",
+    "DELETE FROM told WHERE at < :before", "DELETE FROM breaker WHERE tripped_at < :before",
+    "DELETE FROM ready WHERE day < :today",
+    "DELETE FROM fired WHERE max(coalesce(succeeded_at, ''), coalesce(failed_at, '')) < :long_before",
 )  # fmt: skip
 SESSIONS = """SELECT session, project, entrypoint, attended, source, started_at, last_at FROM session
 WHERE last_at >= :since ORDER BY last_at DESC, session LIMIT :many"""
@@ -192,7 +196,7 @@ class Sessions:
         """Keep the start block of a folder; those of earlier days go."""
         names = ("stamp", "head", "day", "project", "text", "exposure")
         binds = {"cwd": plain(cwd, PATH_CHARS), **dict(zip(names, row, strict=True))}
-        return self._write([(FORGET_OLD, {"day": row[2]}), (KEEP_READY, binds)], now)
+        return self._write([(KEEP_READY, binds)], now)
 
     def forget_ready(self) -> bool:
         """Destroy every start block that is kept: they hold text of learnings."""
@@ -264,42 +268,66 @@ class Sessions:
 
     def _write(self, statements: Iterable[Statement], now: float) -> bool:
         """Run statements in one transaction and forget what is old."""
-        try:
-            connection = self._open(make=True)
-            try:
-                connection.execute("BEGIN IMMEDIATE")
-                for statement, binds in statements:
-                    connection.execute(statement, binds)
-                before = {"before": moment(now - DAYS * 86_400)[:10]}
-                for statement in PRUNE:
-                    connection.execute(statement, before)
-                connection.execute("COMMIT")
-            finally:
-                connection.close()
-        except (sqlite3.Error, OSError, ValueError):
-            return False
-        return True
+        told = list(statements)
+
+        def act(connection: sqlite3.Connection) -> bool:
+            connection.execute("BEGIN IMMEDIATE")
+            for statement, binds in told:
+                connection.execute(statement, binds)
+            old = {"before": moment(now - DAYS * 86_400)[:10], "long_before": moment(now - FIRED_DAYS * 86_400)}
+            for statement in PRUNE:
+                connection.execute(statement, {**old, "today": moment(now)[:10]})
+            connection.execute("COMMIT")
+            return True
+
+        return bool(self._done(act, make=True))
 
     def _changed(self, statement: str, binds: Mapping[str, Any]) -> bool:
         """Run one statement; return whether it changed a row."""
-        try:
-            connection = self._open(make=True)
-            try:
-                return connection.execute(statement, binds).rowcount > 0
-            finally:
-                connection.close()
-        except (sqlite3.Error, OSError, ValueError):
-            return False
+        return bool(self._done(lambda connection: connection.execute(statement, binds).rowcount > 0, make=True))
 
     def _rows(self, statement: str, binds: Mapping[str, Any]) -> list[tuple[Any, ...]]:
-        try:
-            connection = self._open(make=False)
+        return self._done(lambda connection: connection.execute(statement, binds).fetchall(), make=False) or []
+
+    def _done(self, act: Callable[[sqlite3.Connection], Any], *, make: bool) -> Any:
+        """Return what an act on the file returns, None when it cannot be; who writes sets a damaged file aside first.
+
+        Who only reads changes nothing: `doctor` is one of them.
+        """
+        for _ in range(2 if make else 1):
+            found = self._identity()
             try:
-                return connection.execute(statement, binds).fetchall()
-            finally:
-                connection.close()
-        except (sqlite3.Error, OSError, ValueError):
-            return []
+                connection = self._open(make)
+                try:
+                    return act(connection)
+                finally:
+                    connection.close()
+            except (sqlite3.Error, OSError, ValueError) as error:
+                if not make or not _is_damage(error) or not self._set_aside(found):
+                    return None
+        return None
+
+    def _identity(self) -> tuple[int, int] | None:
+        try:
+            found = os.lstat(self.path)
+        except OSError:
+            return None
+        return found.st_dev, found.st_ino
+
+    def _set_aside(self, found: tuple[int, int] | None) -> bool:
+        """Give a damaged file another name, in the place of the last one set aside; False when that cannot be.
+
+        Nothing is done when another process did it already.
+        """
+        if found is None or self._identity() != found:
+            return True
+        try:
+            if os.path.lexists(self.path + "-journal"):
+                os.replace(self.path + "-journal", f"{self.path}{ASIDE}-journal")
+            os.replace(self.path, self.path + ASIDE)
+        except OSError:
+            return False
+        return True
 
     def _made(self) -> None:
         """Make the file, readable by its owner alone, unless another process was first."""
@@ -334,6 +362,15 @@ class Sessions:
             connection.close()
             raise
         return connection
+
+
+def _is_damage(error: Exception) -> bool:
+    """Tell whether the file's content is wrong, and not that somebody holds it or it cannot be written."""
+    code = getattr(error, "sqlite_errorcode", 0)
+    if not isinstance(error, sqlite3.DatabaseError) or not isinstance(code, int):
+        return False
+    # SQLITE_ERROR: a table or column of ours is missing, in a file that says it has this program's form.
+    return code & 0xFF in (sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_ERROR)
 
 
 def _begun(who: Caller, at: str) -> list[Statement]:

@@ -43,6 +43,7 @@ COMMAND_HOOKS = {
     "SessionStart": "session-start",
     "SubagentStart": "subagent-start",
     "PostToolUse": "tool",
+    "PostToolUseFailure": "tool-failed",
     "PreCompact": "precompact",
     "PostCompact": "compact",
     "Stop": "stop",
@@ -51,11 +52,12 @@ COMMAND_HOOKS = {
 """Events that a command answers, with the event's name on its command line. At a start and an end no server can be
 called, and what is handed over has to be kept whatever has become of the server."""
 
-CAPTURES = ("PostToolUse", "PreCompact", "PostCompact", "Stop", "SessionEnd")
+CAPTURES = ("PostToolUse", "PostToolUseFailure", "PreCompact", "PostCompact", "Stop", "SessionEnd")
 """Those of which something is kept and at which nothing is shown."""
 
-MATCHERS = {"PostToolUse": "Write|Edit|MultiEdit"}
-"""Which tools an event is wanted of: those that write a file and say which."""
+MATCHERS = {"PostToolUse": "Write|Edit|MultiEdit|Bash", "PostToolUseFailure": "Bash"}
+"""Which tools an event is wanted of: those that write a file and say which, and the shell, which may write any and has
+done so even when its command failed (2.1.332: then the former event does not come). `NotebookEdit` writes no notes."""
 
 HOOK_SCRIPT = "hook_main.py"
 

@@ -141,9 +141,24 @@ class _Editor:
             return
         for place in reversed(ours[1:]):
             self.take_hook(event, *place)
-        hook = self.hook_parts(event, ours[0][0])[ours[0][1]]
+        place = ours[0]
+        hook = self.hook_parts(event, place[0])[place[1]]
         if self.value(hook) != group["hooks"][0]:
             self.text = splice.replace(self.text, hook, group["hooks"][0], self.style)
+        self.put_matcher(event, place, group)
+
+    def put_matcher(self, event: str, place: tuple[int, int], group: dict[str, Any]) -> None:
+        """Let our hook be called for the tools it is for; another's hook in the same group keeps its own."""
+        part = self.groups(event)[place[0]]
+        held = self.value(part)
+        if "matcher" not in group or held.get("matcher") == group["matcher"]:
+            return
+        if len(held["hooks"]) == 1:
+            self.text = splice.replace(self.text, part, {**held, "matcher": group["matcher"]}, self.style)
+            return
+        self.take_hook(event, *place)
+        at = self.container(("hooks", event), "[]")
+        self.text = splice.put(self.text, at, None, group, self.style)
 
     def set_permission(self, is_allowed: bool) -> None:
         keys = ("permissions", "allow")

@@ -7,7 +7,7 @@ Lean path: stdlib only.
 
 from typing import Any
 
-from ledger import sql
+from ledger import handover, room, sql
 from ledger.exposures import Exposures
 from ledger.reader import Reader
 from ledger.sessions import MACHINE, OFF, PROMPT, SEARCH, SHOWN, SILENT, Caller, Sessions, moment
@@ -27,15 +27,21 @@ Counts = dict[str, Any]
 
 
 def usage(reader: Reader, now: float) -> dict[str, Any]:
-    """Return {windows: [{days, people, robots, entrypoints}], sessions}.
+    """Return {windows: [{days, people, robots, entrypoints, given_up}], sessions, waiting}.
 
     `people` and `robots` are counts over a window, `entrypoints` those of each
-    entrypoint, `sessions` those of the last sessions over the longest window.
+    entrypoint, `sessions` those of the last sessions over the longest window;
+    `given_up` counts records of the queue that went to make room, `waiting` its files by lane.
     """
     kept = Sessions(reader.path)
     actors = kept.actors()
     windows = [_window(reader, kept, actors, now, days) for days in WINDOWS]
-    return {"windows": windows, "sessions": _sessions(kept, now - WINDOWS[-1] * 86_400)}
+    files = [one.lane for one in handover.waiting(reader.path)]
+    return {
+        "windows": windows,
+        "sessions": _sessions(reader, kept, actors, now - WINDOWS[-1] * 86_400),
+        "waiting": {lane: files.count(lane) for lane in (handover.SOON, handover.LATER)},
+    }
 
 
 def _window(reader: Reader, kept: Sessions, actors: dict[str, Caller], now: float, days: int) -> dict[str, Any]:
@@ -66,7 +72,8 @@ def _window(reader: Reader, kept: Sessions, actors: dict[str, Caller], now: floa
         {"entrypoint": name or None, "attended": attended, **told}
         for (name, attended), told in sorted(entrypoints.items())
     ]
-    return {"days": days, "people": people, "robots": robots, "entrypoints": rows}
+    given = room.given_up(handover.folder_beside(reader.path), now, days).records
+    return {"days": days, "people": people, "robots": robots, "entrypoints": rows, "given_up": given}
 
 
 def _judged_wrong(reader: Reader, after: int) -> list[str]:
@@ -83,16 +90,28 @@ def _judged_wrong(reader: Reader, after: int) -> list[str]:
     return sessions
 
 
-def _sessions(kept: Sessions, since: float) -> list[dict[str, Any]]:
+def _sessions(reader: Reader, kept: Sessions, actors: dict[str, Caller], since: float) -> list[dict[str, Any]]:
     """Return the last sessions with what each did."""
-    counts: dict[str, dict[str, int]] = {}
-    for one in kept.uses(since):
-        counts.setdefault(one["session"], {})[COUNTED[one["what"]]] = one["many"]
-    return [
-        {**one, "entrypoint": one["entrypoint"] or None, "attended": bool(one["attended"]),
-         **dict.fromkeys(COUNTED.values(), 0), **counts.get(one["session"], {})}
+    rows = {
+        one["session"]: {
+            **one, "entrypoint": one["entrypoint"] or None, "attended": bool(one["attended"]),
+            **dict.fromkeys(COUNTED.values(), 0), "wrong": 0, "saves": {},
+        }
         for one in kept.listed(since, SESSIONS_MAX)
-    ]  # fmt: skip
+    }  # fmt: skip
+    for one in kept.uses(since):
+        if one["session"] in rows:
+            rows[one["session"]][COUNTED[one["what"]]] = one["many"]
+    after = reader.seq_at(moment(since))
+    for channel, actor, count in reader.rows(sql.SAVES, {"after": after}):
+        session = actors[actor].session if actor in actors else None
+        if session in rows:
+            saves = rows[session]["saves"]
+            saves[channel] = saves.get(channel, 0) + count
+    for session in _judged_wrong(reader, after):
+        if session in rows:
+            rows[session]["wrong"] += 1
+    return list(rows.values())
 
 
 def _none() -> Counts:

@@ -46,12 +46,14 @@ Scan = Callable[[], list[Imported]]
 
 @pytest.fixture
 def tool(ledger: Ledger, notes: Notes, home: Path, memory: Path) -> Tool:
-    """Return a tool that writes a note, and the client's event for it."""
+    """Return a tool that writes a note, the client's hook for it, and a server that settles what the hook left."""
 
     def write(name: str, text: str, *, tool: str = "Write", feeds: bool = True) -> Imported | None:
         path = memory / name
         path.write_text(text)
-        return capture.tool_used(ledger, used(path, tool), notes, str(home), feeds=feeds)
+        handover.noted(ledger.path, used(path, tool), feeds=feeds)
+        done = capture.settle(ledger, notes, str(home), os.path.basename).imported
+        return done[0] if done else None
 
     return write
 
@@ -117,20 +119,19 @@ def test_an_index_is_read_with_the_notes_it_links_to(ledger: Ledger, tool: Tool)
     assert set(current(ledger)) == {POOLER, "`make dev` needs Node 22"}
 
 
-@pytest.mark.parametrize(
-    "payload",
-    [
-        {"tool_name": "Read"}, {"tool_name": "Write", "tool_input": None}, {"tool_name": "Write", "tool_input": {}},
-        {"tool_name": "Write", "tool_input": {"file_path": 7}}, {}, {"tool_name": ["Write"]},
-        {"tool_name": "Write", "tool_input": {"file_path": "relative/memory/a.md"}},
-        {"tool_name": "Write", "tool_input": {"file_path": "/src/demo/README.md"}},
-        {"tool_name": "Write", "tool_input": {"file_path": "/src/demo/memory/a.py"}},
-    ],
-)  # fmt: skip
-def test_what_is_no_note_is_left_alone(ledger: Ledger, notes: Notes, home: Path, payload: dict[str, Any]) -> None:
-    """Whatever a client sends."""
-    assert capture.tool_used(ledger, payload, notes, str(home)) is None
+@pytest.mark.parametrize("name", ["README.md", "memory/a.py", "memory.md", "docs/memory/a.md"])
+def test_what_is_no_note_is_left_alone(ledger: Ledger, notes: Notes, home: Path, tmp_path: Path, name: str) -> None:
+    """A page of the project, and whatever else a tool wrote, in a folder called `memory` even."""
+    path = tmp_path / "src" / "demo" / name
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(POOLER)
+    handover.noted(ledger.path, used(path))
+
+    told = capture.settle(ledger, notes, str(home), os.path.basename)
+
+    assert told.imported == []
     assert ledger.store.head().seq == 0
+    assert not os.path.exists(Written(ledger).path)
 
 
 def test_a_note_below_a_folder_that_was_imported_counts(
@@ -144,23 +145,11 @@ def test_a_note_below_a_folder_that_was_imported_counts(
         ingest.run(ledger, reading, plan, vanished)
     (folder / "b.md").write_text(POOLER)
 
-    done = capture.tool_used(ledger, used(folder / "b.md"), notes, str(home))
+    handover.noted(ledger.path, used(folder / "b.md"))
 
-    assert done is not None
+    (done,) = capture.settle(ledger, notes, str(home), os.path.basename).imported
+
     assert done.recorded == 1
-
-
-def test_a_note_that_is_gone_again_is_retracted(
-    ledger: Ledger, tool: Tool, notes: Notes, home: Path, memory: Path
-) -> None:
-    """The event came late: what the file says now counts."""
-    tool("pooler.md", POOLER)
-    (memory / "pooler.md").unlink()
-
-    done = capture.tool_used(ledger, used(memory / "pooler.md"), notes, str(home))
-
-    assert done is not None
-    assert done.retracted == 1
 
 
 def test_a_change_that_no_tool_made_is_a_person_s(ledger: Ledger, tool: Tool, scan: Scan, memory: Path) -> None:
@@ -254,23 +243,6 @@ def test_a_robot_s_note_is_not_brought_in_nor_taken_for_a_person_s(ledger: Ledge
     assert current(ledger) == {"The pooler of billing listens on port 1.": 2}
 
 
-def test_a_shell_command_that_writes_notes_is_a_tool_too(
-    ledger: Ledger, tool: Tool, scan: Scan, notes: Notes, home: Path, memory: Path
-) -> None:
-    """`cat >> memory/…` says no path, so the notes that have just changed count as its."""
-    tool("pooler.md", POOLER)
-    (memory / "pooler.md").write_text("The pooler of billing listens on port 7000.")
-    payload = {
-        "tool_name": "Bash", "tool_input": {"command": "cat > memory/pooler.md"},
-        "transcript_path": str(memory.parent / "s-1.jsonl"),
-    }  # fmt: skip
-
-    assert capture.tool_used(ledger, payload, notes, str(home)) is None
-
-    scan()
-    assert current(ledger) == {"The pooler of billing listens on port 7000.": 2}
-
-
 def test_an_echo_that_a_tool_writes_is_left_out(ledger: Ledger, tool: Tool) -> None:
     """The guard stands at the same door."""
     from ledger.model import Draft
@@ -338,6 +310,23 @@ def test_what_waits_of_a_project_that_is_switched_off_is_dropped(
     assert told == ([], [], 0)
     assert handover.waiting(ledger.path) == []
     assert ledger.reader.summary("demo") is None
+
+
+def test_what_a_tool_wrote_while_a_project_was_off_is_no_person_s_edit(
+    ledger: Ledger, tool: Tool, scan: Scan, notes: Notes, home: Path, memory: Path
+) -> None:
+    """It feeds nothing then, and is agent-written for the scan that comes when it is on again."""
+    tool("pooler.md", POOLER)
+    ledger.set("off", '["demo"]')
+    (memory / "pooler.md").write_text("The pooler of billing listens on port 7000.")
+    handover.noted(ledger.path, used(memory / "pooler.md"))
+
+    told = capture.settle(ledger, notes, str(home), os.path.basename)
+
+    assert (told.imported, current(ledger)) == ([], {POOLER: 2})
+    ledger.set("off", "[]")
+    scan()
+    assert current(ledger) == {"The pooler of billing listens on port 7000.": 2}
 
 
 def test_a_note_that_was_changed_since_is_left_to_the_scan(

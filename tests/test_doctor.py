@@ -25,7 +25,9 @@ from ledger import (
     doctor_told,
     doctor_use,
     gate,
+    handover,
     meaning,
+    room,
     setup_clients,
     store_sqlite,
 )
@@ -672,6 +674,40 @@ def test_what_was_set_aside_is_named(healthy: Home) -> None:
     Path(healthy.file).with_name("exposures.db.damaged").write_bytes(b"x")
 
     assert "exposures.db.damaged may be deleted" in of_file(healthy)["exposures"].message
+
+
+def test_what_waits_and_what_was_given_up_for_room_is_told(healthy: Home, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Evidence waits for the offline pass, notes for a scan; nothing of it is a fault but a queue that is none."""
+    queue = Path(handover.folder_beside(healthy.file))
+    queue.write_text("a file")
+    assert not of_file(healthy)["queue"].ok
+    queue.unlink()
+    assert "nothing waits" in of_file(healthy)["queue"].message
+    said = {"session_id": "s1", "compact_summary": "We moved it.", "last_assistant_message": "It moved."}
+    handover.compacted(healthy.file, said)
+    handover.stopped(healthy.file, said)
+    (soon,) = handover.waiting(healthy.file, handover.SOON)
+    os.utime(soon.path, (healthy.now - 3 * 86_400,) * 2)
+
+    waits = of_file(healthy)["queue"]
+    monkeypatch.setattr(room, "FILES_MAX", 1)
+    handover.stopped(healthy.file, said | {"session_id": "s2"})
+    gone = of_file(healthy)["queue"]
+
+    assert "1 file for the next scan, 1 file for the offline pass; the oldest came 3 days ago" in waits.message
+    assert "1 record given up in 30 days" in gone.message
+    assert (waits.ok, waits.is_remark, gone.ok, gone.is_remark) == (True, True, True, True)
+
+
+def test_sessions_that_were_set_aside_are_named(healthy: Home) -> None:
+    """A damaged file that a hook met."""
+    Path(healthy.kept.path).write_bytes(b"no database" * 500)
+    healthy.kept.ran("prompt", Caller("s1"), 1, healthy.now)
+
+    found = of_file(healthy)["sessions"]
+
+    assert (found.ok, found.is_remark) == (True, True)
+    assert "sessions.db.damaged may be deleted" in found.message
 
 
 def test_switches_are_remarks(healthy: Home, capsys: pytest.CaptureFixture[str]) -> None:

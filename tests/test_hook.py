@@ -14,7 +14,7 @@ from command import Shell
 from hooked import PROMPT, PYTHON, SCRIPT, environment, payload, ran, repository, setting
 
 from importers.projects import project_of
-from ledger import begin, exposures, hook, hook_main, ready, redact
+from ledger import begin, exposures, hook, hook_main, ready, redact, unsaid
 from ledger.exposures import Exposures
 from ledger.ledger import Ledger
 from ledger.model import Draft
@@ -657,3 +657,54 @@ def test_the_command_is_as_silent_as_the_script(shell: Shell, given: bytes, even
     done = shell.run("hook", event, given=given, LEARNINGS_FILE="/nowhere/ledger.db")
 
     assert done == (0, "", "")
+
+
+LATE = """
+import os, signal, sys
+sys.path.append(sys.argv[1])
+from ledger import hook, hook_main
+run = hook.run
+
+def late(*given, **more):
+    said = run(*given, **more)
+    os.write(2, said.encode())
+    os.kill(os.getpid(), getattr(signal, sys.argv[3]))
+    return said
+
+hook.run = late
+hook_main.main([sys.argv[2]])
+"""
+
+
+@pytest.mark.parametrize("number", ["SIGALRM", "SIGTERM"])
+@pytest.mark.parametrize("event", ["prompt", "session-start", "subagent-start"])
+def test_what_a_late_hook_would_have_shown_is_not_taken_for_shown(
+    known: Ledger, folder: Path, event: str, number: str
+) -> None:
+    """Its own limit, or the client's, comes after the answer was found and before it is said; the next one says it."""
+    given = payload(folder, prompt=PROMPT, source="startup", agent_id="a", agent_type="Explore")
+    line = [PYTHON, "-I", "-S", "-c", LATE, str(Path(SCRIPT).parent.parent), event, number]
+    done = subprocess.run(
+        line, input=json.dumps(given).encode(), env=environment(Path(known.path)), capture_output=True, timeout=20,
+        check=False,
+    )  # fmt: skip
+
+    with Exposures(known.path, known.store.ledger_id) as kept:
+        assert kept.newest(9, spoke=True) == []
+    assert (done.returncode, done.stdout) == (0, b"")
+    assert b"additionalContext" in done.stderr
+    (fired,) = [one for one in Sessions(known.path).fired(time.time()) if one["event"] == event]
+    assert fired["fault"] == "TooLate"
+
+
+def test_what_was_said_in_time_is_not_taken_back(known: Ledger, folder: Path) -> None:
+    """Once the answer is being written, its time no longer runs."""
+    assert ran("prompt", payload(folder, prompt=PROMPT), environment(Path(known.path))).text
+
+    with Exposures(known.path, known.store.ledger_id) as kept:
+        assert len(kept.newest(9, spoke=True)) == 1
+
+
+def test_the_name_of_the_exposures_file_is_the_same_everywhere() -> None:
+    """Two lean modules say it without the imports of the third."""
+    assert unsaid.FILE == exposures.FILE == ready.EXPOSURES_FILE

@@ -31,6 +31,12 @@ def given(tmp_path: Path) -> dict[str, dict[str, Any]]:
     transcript = note.parent.parent / "s1.jsonl"
     transcript.write_text('{"type":"user"}\n')
     more: dict[str, dict[str, Any]] = {
+        "tool-failed": {
+            "tool_name": "Bash",
+            "tool_input": {"command": f"echo >> {note}; false"},
+            "error": "Exit code 1",
+            "duration_ms": 40,
+        },
         "tool": {"tool_name": "Write", "tool_input": {"file_path": str(note), "content": SAID}, "tool_response": {}},
         "compact": {"trigger": "auto", "compact_summary": SAID},
         "stop": {"stop_hook_active": False, "last_assistant_message": SAID},
@@ -41,12 +47,14 @@ def given(tmp_path: Path) -> dict[str, dict[str, Any]]:
 
 
 KEPT = {
+    "tool-failed": ("soon", "note"),
     "tool": ("soon", "note"),
     "compact": ("soon", "summary"),
     "stop": ("later", "evidence"),
     "end": ("later", "transcript"),
     "precompact": ("later", "transcript"),
 }
+NOTES = ("tool", "tool-failed")
 EACH = pytest.mark.parametrize("event", sorted(KEPT))
 
 
@@ -93,29 +101,31 @@ def test_a_robot_feeds_nothing_unless_the_setting_says_so(
     setting(ledger.path, "robots", "on")
     ran(event, given[event], env)
 
-    assert [record["feeds"] for _, record in before] == ([False] if event == "tool" else [])
+    assert [record["feeds"] for _, record in before] == ([False] if event in NOTES else [])
     ((_, last),) = queued(ledger)[len(before) :]
     assert last.get("feeds", True) is True
 
 
 @EACH
 def test_what_is_switched_off_keeps_nothing(ledger: Ledger, given: dict[str, dict[str, Any]], event: str) -> None:
-    """A session by its environment, then a project by the setting."""
+    """A session by its environment, then a project by the setting; of a note there, only that a tool wrote it."""
     env = environment(Path(ledger.path))
     ran(event, given[event], {**env, "LEARNINGS_OFF": "1"})
+    assert not os.path.exists(handover.folder_beside(ledger.path))
     setting(ledger.path, "off", '["demo"]')
 
     done = ran(event, given[event], env)
 
     assert done == (0, "", "")
-    assert not os.path.exists(handover.folder_beside(ledger.path))
+    assert [record["feeds"] for _, record in queued(ledger)] == ([False] if event in NOTES else [])
 
 
 @EACH
-def test_a_ledger_that_cannot_be_read_keeps_nothing_from_waiting(
+def test_no_text_waits_while_a_ledger_cannot_say_what_is_switched_off(
     ledger: Ledger, given: dict[str, dict[str, Any]], event: str
 ) -> None:
-    """Locked, with recall resting as well: what was handed over is there, and came soon."""
+    """Locked, with recall resting as well: where it stands is kept, and came soon."""
+    setting(ledger.path, "off", '["demo"]')
     Sessions(ledger.path).tripped(hook.LEDGER, time.time())
     other = sqlite3.connect(ledger.path, isolation_level=None)
     other.execute("PRAGMA locking_mode = EXCLUSIVE")
@@ -125,7 +135,9 @@ def test_a_ledger_that_cannot_be_read_keeps_nothing_from_waiting(
 
     other.close()
     assert done == (0, "", "")
-    assert [record["kind"] for _, record in queued(ledger)] == [KEPT[event][1]]
+    ((_, record),) = queued(ledger)
+    assert record["kind"] == ("note" if event in NOTES else "transcript")
+    assert SAID not in str(record)
 
 
 @EACH

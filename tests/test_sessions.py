@@ -119,9 +119,70 @@ def test_the_file_is_the_users_alone(kept: Sessions) -> None:
     assert stat.S_IMODE(os.stat(kept.path).st_mode) == 0o600
 
 
-def broken(path: Path) -> None:
-    """Put no database there."""
+def no_database(path: Path) -> None:
+    """Put bytes there."""
     path.write_bytes(b"no database at all" * 500)
+
+
+def a_torn_page(path: Path) -> None:
+    """Put a file there of which the pages behind the first are lost."""
+    Sessions(str(path.with_name("ledger.db"))).ran("prompt", Caller("old"), 1, NOW)
+    data = path.read_bytes()
+    path.write_bytes(data[:4096] + b"\xff" * (len(data) - 4096))
+
+
+def a_table_of_others(path: Path) -> None:
+    """Put a database there that says it is of this form and is not."""
+    with sqlite3.connect(path) as connection:
+        connection.execute("DROP TABLE IF EXISTS breaker")
+        connection.execute("CREATE TABLE breaker (of TEXT)")
+        connection.execute("PRAGMA user_version = 1")
+    connection.close()
+
+
+@pytest.mark.parametrize("put", [no_database, a_torn_page, a_table_of_others])
+def test_a_damaged_file_is_set_aside_by_the_next_who_writes(kept: Sessions, put: Callable[[Path], None]) -> None:
+    """Counts and the breaker work again; one damaged file is kept, however often; who only asks changes nothing."""
+    for _ in range(2):
+        put(Path(kept.path))
+        before = Path(kept.path).read_bytes()
+        assert kept.breakers() == []
+        assert Path(kept.path).read_bytes() == before
+
+        kept.tripped("recall", NOW)
+        assert kept.ran("prompt", Caller("s"), 1, NOW, (PROMPT,))
+
+        assert Path(kept.path + ".damaged").read_bytes() == before
+        assert not kept.allowed("recall", NOW + 1)
+        assert [use["many"] for use in kept.uses(0)] == [1]
+    assert len(list(Path(kept.path).parent.iterdir())) == 2
+
+
+def test_a_file_that_another_process_holds_is_not_set_aside(kept: Sessions) -> None:
+    """It is whole, and somebody works on it."""
+    kept.ran("prompt", Caller("s"), 1, NOW)
+    other = sqlite3.connect(kept.path, isolation_level=None)
+    other.execute("BEGIN EXCLUSIVE")
+
+    assert not kept.ran("prompt", Caller("s"), 1, NOW)
+
+    other.close()
+    assert not os.path.lexists(kept.path + ".damaged")
+
+
+def test_what_hung_long_ago_and_blocks_of_earlier_days_go(kept: Sessions) -> None:
+    """And after a year the last success of an event that nobody fires any more."""
+    kept.tripped("recall", NOW)
+    kept.ran("gone", Caller("s"), 1, NOW)
+    kept.keep_ready("/src", ("", "", time.strftime("%Y-%m-%d", time.gmtime(NOW)), None, "a block", "[]"), NOW)
+
+    kept.ran("prompt", Caller("s"), 1, NOW + DAY)
+    assert (kept.ready("/src"), len(kept.breakers())) == (None, 1)
+    kept.ran("prompt", Caller("s"), 1, NOW + (DAYS + 2) * DAY)
+    assert kept.breakers() == []
+    kept.ran("prompt", Caller("s"), 1, NOW + 402 * DAY)
+
+    assert [one["event"] for one in kept.fired(NOW)] == ["prompt"]
 
 
 def a_folder(path: Path) -> None:
@@ -147,7 +208,7 @@ def newer(path: Path) -> None:
     connection.close()
 
 
-@pytest.mark.parametrize("put", [broken, a_folder, a_link, a_pipe, newer])
+@pytest.mark.parametrize("put", [a_folder, a_link, a_pipe, newer])
 def test_whatever_is_in_its_place_the_work_goes_on_without_it(kept: Sessions, put: Callable[[Path], None]) -> None:
     """Nothing raises, everything is allowed, and the fault can be asked for."""
     put(Path(kept.path))

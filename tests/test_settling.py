@@ -70,7 +70,7 @@ def test_a_note_that_a_tool_wrote_is_in_the_ledger_while_the_session_runs(file: 
         assert until(lambda: known(file) == [("2", "demo")])
         with open_reader(str(file)) as reader:
             assert until(lambda: reader.summary("demo"))
-    assert handover.waiting(str(file)) == []
+        assert until(lambda: handover.waiting(str(file)) == [])
 
 
 def test_a_ledger_that_cannot_be_written_is_left_to_rest(

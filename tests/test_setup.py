@@ -209,10 +209,27 @@ def test_a_moved_interpreter_is_brought_up_to_date_and_the_first_backup_stays() 
 
 
 def test_only_tools_that_write_a_file_call_a_hook() -> None:
-    """Every other tool call is left alone; each hook has a time-out of its own, a session's end above all."""
-    assert OUR_HOOKS["PostToolUse"]["matcher"] == "Write|Edit|MultiEdit"
-    assert [event for event, group in OUR_HOOKS.items() if "matcher" in group] == ["PostToolUse"]
+    """And the shell, whose commands name no path, whether they fail or not; each hook has a time-out of its own."""
+    assert {event: group["matcher"] for event, group in OUR_HOOKS.items() if "matcher" in group} == {
+        "PostToolUse": "Write|Edit|MultiEdit|Bash", "PostToolUseFailure": "Bash",
+    }  # fmt: skip
     assert {hook["timeout"] for group in OUR_HOOKS.values() for hook in group["hooks"]} == {0.5, 2}
+
+
+def test_a_set_up_that_knew_fewer_tools_is_brought_up_to_date() -> None:
+    """In its place; where another's hook stands in the same group, that one is called for what it was."""
+    old = {**OUR_HOOKS["PostToolUse"], "matcher": "Write|Edit|MultiEdit"}
+    theirs = {"type": "command", "command": "theirs"}
+    shared = {**old, "hooks": [*old["hooks"], theirs]}
+    wanted = setup_json.Wanted(hooks=OUR_HOOKS)
+
+    alone, beside = (
+        json.loads(setup_json.put(json.dumps({"hooks": {"PostToolUse": [group]}}), wanted))["hooks"]["PostToolUse"]
+        for group in (old, shared)
+    )
+
+    assert alone == [OUR_HOOKS["PostToolUse"]]
+    assert beside == [{**old, "hooks": [theirs]}, OUR_HOOKS["PostToolUse"]]
 
 
 def test_hooks_of_ours_that_are_there_twice_become_one() -> None:
