@@ -15,7 +15,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 from ledger.cli_call import Arg, Call, Command, Result, arranged, command, parser_of
-from ledger.errors import BadArgument, FileFault, LedgerError
+from ledger.errors import BadArgument, FileFault, GuardFailed, LedgerError
 from ledger.frame import clean
 from ledger.home import default_file
 
@@ -208,7 +208,18 @@ def _version() -> Result:
 
 def remark(text: str) -> None:
     """Print one remark on standard error."""
-    _write(sys.stderr, "learnings: " + clean(" ".join(text.split())) + "\n")
+    _write(sys.stderr, "learnings: " + _spoken(text) + "\n")
+
+
+def _spoken(text: str) -> str:
+    """Return what is said as one line that a terminal may be given, without secrets: arguments are named in it."""
+    from ledger import redact
+
+    try:
+        text = redact.guarded("a message", text).text
+    except GuardFailed:
+        text = "(this could not be searched for secrets and is not said)"
+    return clean(" ".join(text.split()))
 
 
 def dumped(document: Any) -> str:
@@ -271,9 +282,9 @@ def _guarded(act: Any, *given: Any) -> None:
 def _refused(error: LedgerError, is_json: bool) -> int:
     """Print an error in one line, and as a document when one was asked for."""
     if is_json:
-        document = {"error": {"code": error.code, "message": error.message, "hint": error.hint}}
-        _tried(sys.stdout, dumped(document) + "\n", is_json=True)
-    _tried(sys.stderr, "learnings: " + clean(" ".join(str(error).split())) + "\n")
+        told = {"code": error.code, "message": _spoken(error.message), "hint": error.hint and _spoken(error.hint)}
+        _tried(sys.stdout, dumped({"error": told}) + "\n", is_json=True)
+    _tried(sys.stderr, "learnings: " + _spoken(str(error)) + "\n")
     return error.exit_code
 
 

@@ -137,10 +137,10 @@ def _project_of(call: Call, path: str) -> Result:
 
 def _alias(call: Call, name: str, other: str) -> Result:
     """Add an alias to the setting that holds them all."""
+    from ledger import redact
+
+    name, other = (redact.guarded("a name", text).text for text in (name, other))  # a secret is not said back
     with call.writing(create=not call.given.dry_run) as ledger:
         known = {**aliases(ledger.reader), other: name}
         done = ledger.set(ALIASES, json.dumps(known), dry_run=call.given.dry_run)
-        if not call.given.dry_run:
-            known = aliases(ledger.reader)  # as it was stored: a secret in a name is not said back
-            name = known.get(other, name)
     return written(call, {**plain(done), "aliases": known}, f"set {other} to mean {name}")

@@ -38,6 +38,9 @@ FIRED_DAYS = 400
 REST_S = 60
 """Seconds after which something that hung is tried again, once."""
 
+SOURCES = ("startup", "resume", "clear", "compact", "fork")
+"""Ways in which a session of the client begins; another word is not kept."""
+
 NAME_CHARS, PATH_CHARS = 300, 4_096
 FAULT_CHARS = 40
 
@@ -138,7 +141,21 @@ class Caller:
 def caller(env: Mapping[str, str], session: str, project: str | None = None, source: str | None = None) -> Caller:
     """Return who calls, as the environment that the client gives its hooks and servers says."""
     attended = env.get("CLAUDE_CODE_SESSION_ATTENDED", "") != "0"
-    return Caller(session, project, env.get("CLAUDE_CODE_ENTRYPOINT", ""), attended, source)
+    known = source if source in SOURCES else None
+    return Caller(_scrubbed(session), project, env.get("CLAUDE_CODE_ENTRYPOINT", ""), attended, known)
+
+
+def _scrubbed(session: str) -> str:
+    """Return a session's name as it may be kept: a UUID as it is, anything else without secrets, '' when that fails."""
+    if len(session) == 36 and session[8:24:5] == "----" and not session.strip("0123456789abcdefABCDEF-"):
+        return session
+    from ledger.errors import GuardFailed
+    from ledger.exposure import name_of
+
+    try:
+        return name_of(session) if session else ""
+    except GuardFailed:
+        return ""
 
 
 def path_beside(ledger: str) -> str:

@@ -27,7 +27,7 @@ from mcp.server.stdio import stdio_server
 from mcp_types import CallToolRequestParams, CallToolResult, ListToolsResult, PaginatedRequestParams, TextContent, Tool
 
 from importers.projects import project_of
-from ledger.errors import BadArgument, LedgerError
+from ledger.errors import BadArgument, GuardFailed, LedgerError
 from ledger.frame import NOTE, clean, clean_all
 from ledger.model import agent
 from mcp_server import tools
@@ -176,7 +176,13 @@ def told(text: str) -> CallToolResult:
 
 
 def refused(sentence: str) -> CallToolResult:
-    """Return an error as a result, which the agent reads."""
+    """Return an error as a result, which the agent reads; a secret among the arguments it names is not said back."""
+    from ledger import redact
+
+    try:
+        sentence = redact.guarded("an error", sentence).text
+    except GuardFailed:
+        sentence = "refused; why is not said, because it could not be searched for secrets"
     return CallToolResult(content=[TextContent(type="text", text=clean(sentence)[:ERROR_CHARS])], is_error=True)
 
 
