@@ -236,6 +236,11 @@ class Written:
         text = place.bounded(_real(path))
         return text is not None and self._digest(body_of(text)) not in texts
 
+    def is_by_tool(self, path: str) -> bool:
+        """Tell whether a note says just what a tool call wrote."""
+        texts, text = self._texts().get(self._digest(_real(path))), place.bounded(_real(path))
+        return texts is not None and text is not None and self._digest(body_of(text)) in texts
+
     def _texts(self) -> dict[str, set[str]]:
         """Return the digests of texts by the digest of their path; a broken line counts for nothing."""
         if self._known is None:

@@ -74,6 +74,7 @@ LEVELS = {
         "view",
         "ledger",
         "capture",
+        "compact",
         "ingest",
         "audit",
         "export",
