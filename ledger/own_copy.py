@@ -61,16 +61,22 @@ class Contradiction(NamedTuple):
 def instructions(cwd: str, home: str) -> list[str]:
     """Return the instruction files and rules that a client loads in a folder, nearest first, the user's own last."""
     found: list[str] = []
-    folder = os.path.abspath(cwd)
-    for _ in range(FOLDERS_MAX):
+    for folder in _upward(cwd):
         found += [os.path.join(folder, name) for name in NAMES]
         found += _below(os.path.join(folder, ".claude", "rules"))
-        above = os.path.dirname(folder)
-        if above == folder:
-            break
-        folder = above
     found += [os.path.join(home, ".claude", "CLAUDE.md"), *_below(os.path.join(home, ".claude", "rules"))]
     return [path for path in dict.fromkeys(found) if os.path.isfile(path) and not os.path.islink(path)]
+
+
+def _upward(folder: str) -> Iterator[str]:
+    """Yield a folder and those above it, nearest first."""
+    here = os.path.abspath(folder)
+    for _ in range(FOLDERS_MAX):
+        yield here
+        above = os.path.dirname(here)
+        if above == here:
+            return
+        here = above
 
 
 def notes(folders: Iterable[str]) -> list[str]:
@@ -145,6 +151,15 @@ class Loaded:
         """Return which of these learnings stand in what is loaded in this folder."""
         files = [lines for path in self._files_of(folder)[:FILES_MAX] if (lines := self._lines(path)) is not None]
         return frozenset(one.id for one in learnings if any(lines.say(one) for lines in files))
+
+    def watched(self, folder: str, home: str) -> list[str]:
+        """Return the files and folders on which depends what is loaded in a folder, whether they are there or not."""
+        found = list(self._files_of(folder)[:FILES_MAX])
+        for above in (*_upward(folder), *([home] if home else [])):
+            rules = os.path.join(above, ".claude", "rules")
+            found += [rules, *(os.path.join(above, name) for name in NAMES)]
+            found += sorted(os.path.dirname(path) for path in _below(rules))
+        return list(dict.fromkeys(found))
 
     def _lines(self, path: str) -> "_Lines | None":
         """Return the lines of a file, read anew when it is another; None when there is none."""

@@ -293,6 +293,7 @@ class RecallTool:
             asked.text("cwd"),
             ready.head_of(asked.peeked),
             ready.stamp_of(asked.text("cwd")),
+            ready.files_of(asked),
             int(asked.now // 86_400),
         )
         if state == self._made and not is_news:

@@ -70,7 +70,8 @@ class Scanning:
         self._steps: list[Step] | None = None
         self._known: dict[str, Stamp] = {}
         self._file: BinaryIO | None = None
-        self._ms, self._unsaved, self._is_news = 0.0, 0, False
+        self._ms, self._unsaved = 0.0, 0
+        self._is_news = self._is_read = False
 
     def step(self) -> float | None:
         """Read the next few notes; return for how long to sleep then, None when nothing is left. Never raises."""
@@ -83,7 +84,9 @@ class Scanning:
                     self._read(self._steps[0])
                 self._steps.pop(0)
         except Exception as error:  # noqa: BLE001 - the next session tries again, and `doctor` is told
-            Sessions(self._path).failed(SCAN, caller(self._env, "").entrypoint, type(error).__name__, self._clock())
+            if self._steps:  # a ledger that cannot even be looked at is told by others
+                who = caller(self._env, "")
+                Sessions(self._path).failed(SCAN, who.entrypoint, type(error).__name__, self._clock())
             self._steps = []
             self._end()
             return None
@@ -91,7 +94,7 @@ class Scanning:
         self._ms += 1_000 * took
         if self._steps:
             return max(REST_MIN_S, REST * took)
-        if self._file is not None:
+        if self._is_read:
             self._remember()
             Sessions(self._path).ran(SCAN, caller(self._env, ""), self._ms, self._clock())
         self._end()
@@ -170,7 +173,7 @@ class Scanning:
                 self._known.pop(path, None)
             else:
                 self._known[path] = stamp
-        self._unsaved += 1
+        self._unsaved, self._is_read = self._unsaved + 1, True
         if self._unsaved > len(self._known) // SAVED_AFTER:
             self._remember()
 
