@@ -18,6 +18,9 @@ from typing import NamedTuple
 from ledger import place
 from ledger.errors import Refused
 
+WRAPPED_MAX = 4
+"""Lines over which a text may be wrapped."""
+
 CONTEXT = 3
 """Lines around a change in the diff that is shown."""
 
@@ -194,6 +197,11 @@ def _span(lines: list[str], line: int, old: str, new: str | None) -> tuple[int, 
         if len(block) == len(wanted) and all(map(_stands, block, wanted)):
             return None if _says(block, new) else (first, first + len(wanted), True)
     here = lines[line - 1]
+    for count in range(2, min(WRAPPED_MAX, len(lines) - line + 1) + 1):
+        block = lines[line - 1 : line - 1 + count]
+        if _at(here, old) is None and _at(" ".join(block), old) is not None:  # wrapped: as a whole, or by hand
+            is_all = " ".join("".join(block).split()).strip(" -*+>`.") == " ".join(old.split()).strip(" .")
+            return (line - 1, line - 1 + count, False) if is_all and not _says(block, new) else None
     in_mid_word = wanted[0].strip() in here and not _stands(here, wanted[0])
     return None if in_mid_word or _says([here], new) else (line - 1, line, False)
 
