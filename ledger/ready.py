@@ -151,7 +151,7 @@ def _at(now: float) -> str:
 def files_of(asked: Asked) -> str:
     """Return what tells the files that a client loads in a folder, for `given` to compare; '' when not known."""
     loaded = asked.at_hand()
-    watched = loaded.watched(asked.text("cwd"), asked.env.get("HOME", "")) if loaded is not None else []
+    watched = loaded.watched(asked.text("cwd"), os.path.expanduser("~")) if loaded is not None else []
     return json.dumps({path: _seen(path) for path in watched}) if watched else ""
 
 
