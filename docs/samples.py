@@ -116,6 +116,12 @@ def play(session: Session) -> None:
     session.run("init")
     session.run("import", memory, session.folder / "missing.md")
     session.run("scan")
+    index = session.folder / ".claude" / "agent-memory" / "cook" / "MEMORY.md"
+    index.parent.mkdir()
+    index.write_text("".join(f"- Kettle {number} whistles on stove {number}.\n" for number in range(205)), "utf-8")
+    session.run("compact", index.parent.parent / "builder")
+    session.run("import", index.parent)
+    session.run("undo", "--batch", session.run("compact", index, "--yes")["batch"], "--edit-source")
     noted = session.run("query", "staging database port", "--explain")["hits"][0]["id"]
     title = ("--title", "port of the pooler")
     one = session.record("record", "the pooler of the database refuses port 5432", "use port 6543", *title)

@@ -43,11 +43,15 @@ class Section(NamedTuple):
 
 
 class Block(NamedTuple):
-    """A list item with all that belongs to it, or the prose between lists; `text` has no item mark."""
+    """A list item with all that belongs to it, or the prose between lists; `text` has no item mark.
+
+    `numbers` are the lines that it is made of.
+    """
 
     is_item: bool
     line: int
     text: str
+    numbers: tuple[int, ...] = ()
 
 
 def lines(text: str, first: int = 1) -> list[Line]:
@@ -162,7 +166,8 @@ def _item(found: list[Line]) -> Block:
     match = _ITEM.match(found[0].text)
     head = match[1] if match is not None else found[0].text
     rest = dedent("\n".join(line.text for line in found[1:])).rstrip()
-    return Block(is_item=True, line=found[0].number, text=f"{head}\n{rest}" if rest else head.rstrip())
+    numbers = tuple(line.number for line in found)
+    return Block(is_item=True, line=found[0].number, text=f"{head}\n{rest}" if rest else head.rstrip(), numbers=numbers)
 
 
 def _prose(found: list[Line]) -> list[Block]:
@@ -172,7 +177,8 @@ def _prose(found: list[Line]) -> list[Block]:
     if first is None:
         return []
     text = "\n".join(line.text for line in kept[first:]).rstrip()
-    return [Block(is_item=False, line=kept[first].number, text=text)]
+    numbers = tuple(line.number for line in kept[first : first + text.count("\n") + 1])
+    return [Block(is_item=False, line=kept[first].number, text=text, numbers=numbers)]
 
 
 def plain(text: str) -> str:

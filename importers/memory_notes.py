@@ -6,7 +6,8 @@ index: its links are known, its index lines are no learnings, but its prose and
 its other list items are. `**Why:**` becomes the problem, the rule and
 `**How to apply:**` the solution; where a note has no such form, what it is
 about becomes the problem. Nothing is cut: a text beyond a cap is several
-learnings of one place.
+learnings of one place. A part of an index (`compaction.py`) is read as the
+index itself would be, so that an entry that moves there stays the same learning.
 """
 
 import os
@@ -55,6 +56,22 @@ _EMPTY_HEADING = re.compile(
 )
 
 
+PART_MARK = "<!-- part of the index:"
+"""What the body of a note begins with that holds entries moved out of the index."""
+
+LEARNING, MIXED, LINKS, INTRO = "learning", "mixed", "links", "intro"
+"""What a block of an index is: a learning; one with index lines in it; nothing but index lines; what leads a list."""
+
+
+class Piece(NamedTuple):
+    """A block of an index without its index lines, what it is, and the block that leads the list it stands in."""
+
+    section: Section
+    block: Block
+    kind: str
+    intro: Block | None
+
+
 class Parsed(NamedTuple):
     """What one note says; `whole` are the locators of every place in it, empty ones included.
 
@@ -75,6 +92,18 @@ def sniff(path: str) -> bool:
 def is_index(path: str) -> bool:
     """Return whether a file is the index of its folder."""
     return os.path.basename(path).lower() == INDEX.lower()
+
+
+def pieces(text: str, path: str, files: Container[str]) -> list[Piece]:
+    """Return the blocks of an index, in order; see `parse`."""
+    note = _Note(headers.parse(text, path), path, EVERYWHERE, files)
+    return [piece for section in markdown.sections(body_lines(text, path)) for piece in note.pieces(section)]
+
+
+def body_lines(text: str, path: str) -> list[markdown.Line]:
+    """Return the lines of a note below its header."""
+    header = headers.parse(text, path)
+    return markdown.lines(header.body, header.body_line)
 
 
 def parse(text: str, path: str, project: str, files: Container[str] = ()) -> Parsed:
@@ -99,6 +128,7 @@ class _Note:
         self.project = project
         self.files = files
         self.about = f"notes on {project}" if project != EVERYWHERE else "general notes"
+        self.is_part = header.body.lstrip().startswith(PART_MARK)
         self.type = self._type()
         self.tags = self._tags()
         self.drafts: list[Draft] = []
@@ -109,8 +139,9 @@ class _Note:
 
     def parsed(self, text: str) -> Parsed:
         lines = markdown.lines(self.header.body, self.header.body_line)
-        if is_index(self.path):
-            self._say_what_is_not_loaded(text)
+        if is_index(self.path) or self.is_part:
+            if not self.is_part:
+                self._say_what_is_not_loaded(text)
             for section in markdown.sections(lines):
                 self._read_section(section)
         else:
@@ -127,7 +158,7 @@ class _Note:
     def _type(self) -> str:
         """Return the kind of note: the header's word, else the first word of the file's name, else ''."""
         said = self.header.text("type").lower()
-        if said or is_index(self.path):
+        if said or is_index(self.path) or self.is_part:
             return said
         first = re.split(r"[_-]", os.path.basename(self.path).lower(), maxsplit=1)[0]
         return first if first in _TYPES else ""
@@ -206,18 +237,34 @@ class _Note:
     def _read_section(self, section: Section) -> None:
         """Read the prose and the list items below one heading of an index."""
         self.places.add(self._locator(section.path))
-        intro = ""
-        found = [kept for block in markdown.blocks(section.lines) if (kept := self._without_links(block))]
-        for block, after in zip(found, [*found[1:], None], strict=False):
-            if not block.is_item and after is not None and after.is_item and _is_intro(block.text):
-                intro = markdown.plain(block.text).rstrip(":")
-            elif block.is_item:
-                self._add_item(section, block, intro)
+        for piece in self.pieces(section):
+            block = piece.block
+            if piece.kind not in (LEARNING, MIXED):
+                continue
+            if block.is_item:
+                self._add_item(section, block, markdown.plain(piece.intro.text).rstrip(":") if piece.intro else "")
             else:
-                intro = ""
                 about = self._about(section.path)
                 title = section.path[-1] if section.path and about != self.about else derived_title(block.text)
                 self._add(section.path, block.line, title, about, block.text)
+
+    def pieces(self, section: Section) -> list[Piece]:
+        """Return the blocks below one heading of an index, in order."""
+        found = [(block, self._without_links(block)) for block in markdown.blocks(section.lines)]
+        kept_ones = iter([kept for _, kept in found if kept is not None][1:])
+        made: list[Piece] = []
+        intro: Block | None = None
+        for block, kept in found:
+            if kept is None:
+                made.append(Piece(section, block, LINKS, intro))
+                continue
+            after = next(kept_ones, None)
+            leads = not kept.is_item and after is not None and after.is_item and _is_intro(kept.text)
+            if not kept.is_item:
+                intro = kept if leads else None
+            kind = INTRO if leads else LEARNING if kept.text == block.text else MIXED
+            made.append(Piece(section, kept, kind, None if leads else intro))
+        return made
 
     def _add_item(self, section: Section, block: Block, intro: str) -> None:
         term = _TERM.match(block.text)

@@ -165,6 +165,22 @@ def memory_folder(path: str, home: str) -> str:
     return os.path.join(home, ".claude", "projects", slug(root), "memory")
 
 
+def default_places(home: str) -> list[str]:
+    """Return the memory folders of a user's client that exist: of every project, and of every agent."""
+    claude = os.path.join(home, ".claude")
+    found = [os.path.join(folder, "memory") for folder in _folders(os.path.join(claude, "projects"))]
+    found += _folders(os.path.join(claude, "agent-memory"))
+    return [folder for folder in found if os.path.isdir(folder)]
+
+
+def _folders(path: str) -> list[str]:
+    try:
+        with os.scandir(path) as listing:
+            return sorted(entry.path for entry in listing if entry.is_dir())
+    except OSError:
+        return []
+
+
 def loaded_files(path: str, home: str) -> list[str]:
     """Return the files that the client loads in a folder: instructions, rules, and the index of its memory."""
     from ledger.own_copy import INDEX, instructions

@@ -21,26 +21,12 @@ Progress = Callable[[int, int], None]
 
 NOTES = "memory-notes"
 
-
-def default_places(home: str) -> list[str]:
-    """Return the memory folders of a user's client that exist: of every project, and of every agent."""
-    claude = os.path.join(home, ".claude")
-    found = [os.path.join(folder, "memory") for folder in _folders(os.path.join(claude, "projects"))]
-    found += _folders(os.path.join(claude, "agent-memory"))
-    return [folder for folder in found if os.path.isdir(folder)]
+default_places = projects.default_places
 
 
 def client_files(cwd: str, home: str) -> list[str]:
     """Return the files that a client started in a folder loads, and the notes of the project there."""
     return [*own_copy.instructions(cwd, home), *own_copy.notes([projects.memory_folder(cwd, home)])]
-
-
-def _folders(path: str) -> list[str]:
-    try:
-        with os.scandir(path) as listing:
-            return sorted(entry.path for entry in listing if entry.is_dir())
-    except OSError:
-        return []
 
 
 def scan_paths(
@@ -85,18 +71,25 @@ def read_note(path: str, home: str | None = None) -> Reading:
 
     A note that is gone is read as gone.
     """
-    scan = _Scan(None, None, home, TRUST_FILES)
     real = _resolved(os.path.abspath(path))
     client = projects.slug_folder(real)
-    folder = os.path.join(client, "memory") if client is not None else os.path.dirname(real)
-    for other in files.walk(folder).files:
-        scan.notes.setdefault(other, folder)
-    scan.notes[real] = folder
-    part = scan._part(NOTES, real)
-    part.roots.append(real)
-    part.paths.append(real)
-    scan._read_note(real)
-    return scan._reading(NOTES, scan._trust(real), part)
+    return read_notes([path], os.path.join(client, "memory") if client is not None else os.path.dirname(real), home)
+
+
+def read_notes(paths: Iterable[str], folder: str, home: str | None, progress: Progress | None = None) -> Reading:
+    """Read some notes of a folder as `read_note` reads one."""
+    scan = _Scan(None, None, home, TRUST_FILES)
+    reals = [_resolved(os.path.abspath(path)) for path in paths]
+    for path in (*files.walk(folder).files, *reals):
+        scan.notes.setdefault(path, folder)
+    for done, real in enumerate(reals, 1):
+        part = scan._part(NOTES, real)
+        part.roots.append(real)
+        part.paths.append(real)
+        scan._read_note(real)
+        if progress is not None:
+            progress(done, len(reals))
+    return scan._reading(NOTES, scan._trust(reals[0]), scan._part(NOTES, reals[0]))
 
 
 class _Part:

@@ -7,9 +7,10 @@ from __future__ import annotations
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from ledger.answer import Hit
+    from ledger.echo import Learned
     from ledger.reader import Reader
     from ledger.sessions import Sessions
 
@@ -37,19 +38,25 @@ def summed(reader: Reader, project: str | None, now: float) -> str:
     return aside(label, found.text, SUMMARY_UNITS)
 
 
-def again(reader: Reader, session: str, project: str | None, now: float) -> str | None:
+def again(
+    reader: Reader, session: str, project: str | None, now: float,
+    loaded: Callable[[Sequence[Learned]], frozenset[str]],
+) -> str | None:  # fmt: skip
     """Return the block of what a session had been shown, and remember that it was; None when it was shown nothing.
 
-    What is not current any more stays away. Everything may be shown anew from here on.
+    What is not current any more stays away, and so does what the client has
+    loaded by now, as `loaded` tells. Everything may be shown anew from here on.
     """
     from ledger.exposure import Exposure, new_id, time_text
     from ledger.exposures import Exposures
     from ledger.frame import frame
-    from ledger.recall import START_UNITS, days_kept
+    from ledger.recall import START_UNITS, days_kept, learned
 
     with Exposures(reader.path, reader.meta()["ledger_id"]) as kept:
         before = kept.of_session(session, EXPOSURES_MAX)
         hits = _current(reader, list(dict.fromkeys(name for one in before for name in one.shown))[:SHOWN_MAX])
+        told = loaded([learned(hit) for hit in hits])
+        hits = [hit for hit in hits if hit.id not in told]
         if not hits:
             return None
         name, at, head = new_id(), time_text(now), reader.head()

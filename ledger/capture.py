@@ -27,6 +27,9 @@ WRITTEN_BYTES = 1_048_576
 
 IMPORTER, PLACE = "memory-notes", "memory-note:"
 
+UNFED = "unfed"
+"""Marks what a session wrote that feeds nothing."""
+
 
 class Notes(NamedTuple):
     """How notes are read: one of them by its path, and what a reading means for the ledger."""
@@ -128,7 +131,7 @@ def _settled(
         return False
     if not _is_as_written(path, record):
         return False  # somebody changed it since: the next scan reads it, and tells by whom
-    Written(ledger).remember(path)
+    Written(ledger).remember(path, feeds=record.get("feeds") is True)
     if feeds and record.get("feeds") is True:
         told.imported.append(_brought(ledger, path, notes))
     return True
@@ -166,20 +169,37 @@ def by_hand(ledger: Ledger, reading: Reading) -> list[Reading]:
     return [person, others]
 
 
+def fed(ledger: Ledger, reading: Reading) -> Reading:
+    """Return a reading of notes without those that say just what a session wrote that feeds nothing."""
+    written = Written(ledger)
+    paths = {draft.source.path for draft in reading.drafts if draft.source is not None and draft.source.path}
+    left = sorted(path for path in paths if written.is_unfed(path))
+    if not left:
+        return reading
+    drafts = [draft for draft in reading.drafts if draft.source is None or draft.source.path not in left]
+    theirs = tuple(f"{PLACE}{path}#" for path in left)
+    whole = frozenset(locator for locator in reading.whole if not locator.startswith(theirs))
+    return reading._replace(drafts=drafts, whole=whole, unread=(*reading.unread, *left))
+
+
 class Written:
-    """What tool calls wrote into notes: lines of a path's and a text's keyed digest, in a file that may go any time."""
+    """What tool calls wrote into notes: lines of a path's and a text's keyed digest, in a file that may go any time.
+
+    A third word marks what a session wrote that feeds nothing; the last line of a text counts.
+    """
 
     def __init__(self, ledger: Ledger) -> None:
         self.path = ledger.path + ".written"
         self._key = ledger.store.dedup_key
-        self._known: dict[str, set[str]] | None = None
+        self._known: dict[str, dict[str, bool]] | None = None
 
-    def remember(self, path: str) -> None:
+    def remember(self, path: str, *, feeds: bool = True) -> None:
         """Remember what a note says now as written by a tool; nothing happens when either file cannot be used."""
         text = place.bounded(_real(path))
         if text is None:
             return
-        line = f"{self._digest(_real(path))} {self._digest(body_of(text))}\n".encode("ascii")
+        mark = "" if feeds else f" {UNFED}"
+        line = f"{self._digest(_real(path))} {self._digest(body_of(text))}{mark}\n".encode("ascii")
         flags = os.O_RDWR | os.O_APPEND | os.O_CREAT | getattr(os, "O_NOFOLLOW", 0)
         try:
             fd = os.open(self.path, flags, 0o600)
@@ -202,14 +222,27 @@ class Written:
         text = place.bounded(_real(path))
         return text is not None and self._digest(body_of(text)) not in texts
 
-    def _texts(self) -> dict[str, set[str]]:
-        """Return the digests of texts by the digest of their path; a broken line counts for nothing."""
+    def is_by_tool(self, path: str) -> bool:
+        """Tell whether a note says just what a tool call wrote."""
+        return self._fed(path) is not None
+
+    def is_unfed(self, path: str) -> bool:
+        """Tell whether a note says just what a session wrote that feeds nothing."""
+        return self._fed(path) is False
+
+    def _fed(self, path: str) -> bool | None:
+        """Return whether the session that wrote what a note says feeds the ledger; None when no tool call wrote it."""
+        texts, text = self._texts().get(self._digest(_real(path))), place.bounded(_real(path))
+        return None if texts is None or text is None else texts.get(self._digest(body_of(text)))
+
+    def _texts(self) -> dict[str, dict[str, bool]]:
+        """Return the digests of texts by the digest of their path, and whether they feed; a broken line is nothing."""
         if self._known is None:
             self._known = {}
             for line in (place.bounded(self.path, 2 * WRITTEN_BYTES) or "").splitlines():
                 words = line.split()
-                if len(words) == 2 and len(words[1]) == 64:
-                    self._known.setdefault(words[0], set()).add(words[1])
+                if words[2:] in ([], [UNFED]) and len(words) >= 2 and len(words[1]) == 64:
+                    self._known.setdefault(words[0], {})[words[1]] = len(words) == 2
         return self._known
 
     def _digest(self, text: str) -> str:

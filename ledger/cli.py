@@ -43,6 +43,7 @@ TABLE = (
     ("release", "ledger.cli_write:release", "let a withheld learning be served again"),
     ("import", "ledger.cli_import:import_paths", "read memory notes, or an export of ours, into the ledger"),
     ("scan", "ledger.cli_import:scan", "import every memory folder that is known"),
+    ("compact", "ledger.cli_compact:compact", "move entries out of a MEMORY.md that is too long to be loaded"),
     ("export", "ledger.cli_file:export", "write learnings as JSON lines or Markdown"),
     ("sql", "ledger.cli_shell:sql", "look at the ledger in SQL, read-only: one statement, or a shell"),
     ("stats", "ledger.cli_read:stats", "count what the ledger holds"),

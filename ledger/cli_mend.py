@@ -52,7 +52,7 @@ def _mended(call: Call, seq: int, at: Loaded, olds: Sequence[str], new: str | No
     if not call.is_json and sys.stderr is not None:
         sys.stderr.write(f"{clean(edit.diff)}\n")
     told = {"file": edit.file, "line": edit.line, "diff": edit.diff, "mended": False, "kept": None}
-    if call.given.dry_run or not _is_wanted(call, edit.file):
+    if call.given.dry_run or not is_wanted(call, edit.file):
         return told
     try:
         done = mend.apply(edit, call.file, seq)
@@ -63,13 +63,14 @@ def _mended(call: Call, seq: int, at: Loaded, olds: Sequence[str], new: str | No
     return told | {"mended": True, "kept": done.kept}
 
 
-def _is_wanted(call: Call, path: str) -> bool:
+def is_wanted(call: Call, path: str, act: str = "mend") -> bool:
+    """Ask the person at the terminal, or take `--yes` for an answer."""
     if call.given.yes:
         return True
     if sys.stdin is None or not sys.stdin.isatty() or sys.stderr is None:
-        call.remark(f"{path} was left as it is: nobody can be asked here (--yes mends it)")
+        call.remark(f"{path} was left as it is: nobody can be asked here (--yes answers)")
         return False
-    sys.stderr.write(f"mend {path}? [y/N] ")
+    sys.stderr.write(f"{act} {path}? [y/N] ")
     sys.stderr.flush()
     return sys.stdin.readline().strip().lower() in ("y", "yes")
 
@@ -84,11 +85,13 @@ def restored(call: Call, undone: Sequence[int]) -> list[dict[str, Any]]:
             )
             continue
         try:
-            mend.restore(done)
+            left = mend.restore(done)
         except LedgerError as error:
             call.remark(f"{error.message} ({error.hint})")
             continue
         call.remark(f"put back {done.file}")
+        if left is not None:
+            call.remark(f"{left} was changed since it was made; it was left as it is")
         told.append({"file": done.file})
     return told
 

@@ -11,7 +11,7 @@ from ledger.errors import BadArgument, FileFault
 from ledger.home import default_file
 from ledger.setup import Target, targets
 from ledger.setup_clients import CLIENTS, Program
-from ledger.setup_files import Change, carry_out, forget_backups, put_in, take_out
+from ledger.setup_files import Change, aside, carry_out, forget_backups, put_in, take_out
 from ledger.setup_json import parsed
 
 
@@ -56,6 +56,8 @@ def program(call: Call) -> Program:
 
 def _installed(call: Call, found: list[Target]) -> Result:
     changes = [put_in(target) for target in found]
+    for path in (change.backup_path for change in changes if change.sets_aside):
+        call.remark(f"{path} is of an earlier file; it stays as {aside(path)}, and uninstall does not bring it back")
     if not call.given.dry_run:
         carry_out(changes)
     for text in _remarks(call, changes):

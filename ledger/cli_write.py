@@ -134,7 +134,8 @@ def undo(call: Call) -> Result:
     with call.writing() as ledger:
         act, seq = (ledger.undo, given.seq) if given.batch is None else (ledger.undo_batch, given.batch)
         done = act(seq, given.reason, cascade=given.cascade, event_id=given.event_id, dry_run=given.dry_run)
-    restored = cli_mend.restored(call, done.undone)
+    batch = [] if given.batch is None else [given.batch]
+    restored = cli_mend.restored(call, [*batch, *done.undone])
     events = f"event {done.undone[0]}" if len(done.undone) == 1 else f"{len(done.undone)} events"
     back = f", which brings back {len(done.redone)}" if done.redone else ""
     document = {**plain(done), "restored": restored}

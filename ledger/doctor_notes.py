@@ -27,7 +27,7 @@ def checks(around: Around) -> Iterator[Check]:
         yield remark(
             "cliff",
             f"the client loads {LINES} lines or {UNITS:,} UTF-16 units of an index: {listed(over)}; `learnings scan` "
-            "imports all of it; shorten the index, or move entries into notes of their own",
+            "imports all of it, and `learnings compact` then moves entries into a note beside it, after showing which",
         )
     else:
         yield fine("cliff", f"{many(len(found), 'index file')} loaded whole" if found else "there is no memory index")

@@ -27,6 +27,8 @@ from ledger.redact import scrub
 THIN_PATH = "/usr/bin:/bin:/usr/sbin:/sbin"
 """The PATH of a program that no shell has started, as a desktop's client has it."""
 
+YOUR_PATH = "your PATH"
+
 LIMIT_S = 20.0
 """Longest that a server may take for both answers."""
 
@@ -75,14 +77,15 @@ def _tried(around: Around, server: Server, folder: str) -> tuple[Start, str]:
     if not first.fault:
         again = start(words, {**bare, **own}, folder) if first.seconds > PROBE_S else first
         return min(first, again, key=lambda one: (bool(one.fault), one.seconds)), ""
-    for need, more in (("your PATH", {"PATH": around.env.get("PATH", "")}), ("your whole environment", around.env)):
+    for need, more in ((YOUR_PATH, {"PATH": around.env.get("PATH", "")}), ("your whole environment", around.env)):
         if not start(words, {**bare, **more, **own}, folder).fault:
             return first, need
     return first, ""
 
 
 def _judged(found: list[tuple[Server, Start, str]]) -> Check:
-    needy = [f"{server.where} ({need})" for server, _, need in found if need]
+    by_path = [one.where for one, _, need in found if need == YOUR_PATH and one.name.startswith("plugin:")]
+    needy = [f"{one.where} ({need})" for one, _, need in found if need and one.where not in by_path]
     faults = [f"{server.where}: {start.fault}" for server, start, need in found if start.fault and not need]
     slow = [f"{server.where}: {start.seconds:.1f} s" for server, start, _ in found if start.seconds > PROBE_S]
     if faults:
@@ -96,6 +99,13 @@ def _judged(found: list[tuple[Server, Start, str]]) -> Check:
             "server",
             f"starts only with a full PATH or environment: {listed(needy)}; a client that no shell started has "
             "no recall and no tools; `learnings setup claude-code` writes absolute paths",
+        )
+    if by_path:
+        return remark(
+            "server",
+            f"{listed(by_path)} finds `learnings` by the client's PATH alone: a client started from this shell has "
+            "recall and tools, one started from a desktop has not; for both, disable the plugin and run `learnings "
+            "setup claude-code`, which writes absolute paths, or install `learnings` where every program finds it",
         )
     if slow:
         return remark("server", f"answers late: {listed(slow)}, and the client asks anew after {PROBE_S} s")

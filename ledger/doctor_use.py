@@ -16,7 +16,7 @@ from ledger.begin import QUIET_DAYS, QUIET_SESSIONS
 from ledger.doctor_check import DAY_S, Around, Check, ago, broken, fine, listed, many, remark, seconds_of
 from ledger.doctor_client import WORDS, Told
 from ledger.home import head_text
-from ledger.sessions import PROMPT, ROBOTS, SETTLE, SHOWN, Sessions
+from ledger.sessions import PROMPT, ROBOTS, SCAN, SETTLE, SHOWN, Sessions
 
 LOOK_BACK_DAYS, WEEK_DAYS = 30, 7
 """Days of sessions that are looked at, as far as `sessions.db` goes back, and for use."""
@@ -154,7 +154,7 @@ def _fired(around: Around, found: Told, rows: list[dict[str, Any]], ran: list[Ra
     told: list[str] = []
     doubts: list[str] = []
     silent: list[str] = []
-    known = {SETTLE, *(WORDS[event] for event in found.events)}
+    known = {SETTLE, SCAN, *(WORDS[event] for event in found.events)}
     silent += [
         _fault(around, row)
         for row in rows

@@ -90,12 +90,16 @@ class Asked:
 
     def repeated(self, learnings: Sequence[Learned]) -> frozenset[str]:
         """Return which of these stand in what the client has loaded in the event's folder."""
+        loaded, folder = self.at_hand(), self.text("cwd")
+        return loaded.repeated(folder, learnings) if loaded is not None and folder else frozenset()
+
+    def at_hand(self) -> Loaded | None:
+        """Return what the client has loaded, as far as it was looked at; None when that is not known."""
         if self.loaded is None and self.files_of is not None:
             from ledger.own_copy import Loaded
 
             self.loaded = Loaded(self.files_of)
-        folder = self.text("cwd")
-        return self.loaded.repeated(folder, learnings) if self.loaded is not None and folder else frozenset()
+        return self.loaded
 
     def feeds(self) -> bool:
         """Tell whether something of this caller may be kept.
@@ -256,11 +260,12 @@ def _started(asked: Asked, source: str) -> str:
         if source != "startup":
             summary = begin.summed(desk.reader, project, asked.now)
             if session is not None:
-                text = begin.again(desk.reader, session, project, asked.now)
+                text = begin.again(desk.reader, session, project, asked.now, asked.repeated)
         elif session is not None and ready.make(asked, desk.reader):
             text = ready.given(asked)
         if text is None:
-            text = desk.recall.session_start(project, branch_of(asked.text("cwd")), session, source).text
+            branch = branch_of(asked.text("cwd"))
+            text = desk.recall.session_start(project, branch, session, source, asked.repeated).text
         return f"{summary}\n{text}".strip("\n")
 
 

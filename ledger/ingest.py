@@ -127,6 +127,20 @@ def _code(error: BadInput) -> str:
     return "".join(words).lstrip("-")
 
 
+def placed(ledger: Ledger, drafts: Sequence[Draft]) -> Sequence[Draft]:
+    """Return drafts with the projects that their places have already; for a reading of which no caller named one.
+
+    Otherwise a folder that was imported with `--project` and is scanned
+    without it would move all its learnings to another project.
+    """
+    rows = ledger.store.connection().execute(sql_log.PROJECTS_AT).fetchall()
+    places = {locator: name for name, locator in rows}
+    return [
+        draft._replace(project=places.get(draft.source.locator, draft.project)) if draft.source else draft
+        for draft in drafts
+    ]
+
+
 def run(
     ledger: Ledger,
     reading: Reading,
@@ -157,7 +171,7 @@ class _Import:
         self.ledger, self.reading, self.plan, self.vanished, self.again = ledger, reading, plan, vanished, again
         self.key = ledger.store.dedup_key
         self.actor = importer(reading.trust) if reading.trust <= TRUST_NOTES else edited()
-        drafts = self._placed(reading.drafts)
+        drafts = placed(ledger, reading.drafts) if reading.project is None else reading.drafts
         # An export of this very ledger tells it nothing: all of it is here, whatever became of it since.
         own = f"export:{ledger.store.ledger_id}:"
         others = [draft for draft in drafts if not (draft.source and draft.source.locator.startswith(own))]
@@ -176,21 +190,6 @@ class _Import:
         self.batch: int | None = None
         self.made: dict[bytes, str] = {}
         self.counts = dict.fromkeys((*ACTS.values(), "quarantined"), 0)
-
-    def _placed(self, drafts: Sequence[Draft]) -> Sequence[Draft]:
-        """Return the drafts with the projects their places have already, unless the caller named one.
-
-        Otherwise a folder that was imported with `--project` and is scanned
-        without it would move all its learnings to another project.
-        """
-        if self.reading.project is not None:
-            return drafts
-        rows = self.ledger.store.connection().execute(sql_log.PROJECTS_AT).fetchall()
-        places = {locator: name for name, locator in rows}
-        return [
-            draft._replace(project=places.get(draft.source.locator, draft.project)) if draft.source else draft
-            for draft in drafts
-        ]
 
     def _recognise_mended(self) -> None:
         """Take what a place says since it was mended for what it is: the learning that replaced what stood there.

@@ -18,6 +18,9 @@ from typing import NamedTuple
 from ledger import place
 from ledger.errors import Refused
 
+WRAPPED_MAX = 4
+"""Lines over which a text may be wrapped."""
+
 CONTEXT = 3
 """Lines around a change in the diff that is shown."""
 
@@ -33,7 +36,10 @@ class Edit(NamedTuple):
 
 
 class Done(NamedTuple):
-    """An edit that was made: by which event, where what the file was stands now, and digests of after and before."""
+    """An edit that was made: by which event, where what the file was stands now, and digests of after and before.
+
+    `made` is a file that was made with it, '' for none, and `made_digest` what it was then.
+    """
 
     seq: int
     file: str
@@ -41,6 +47,8 @@ class Done(NamedTuple):
     salt: str
     digest: str
     was: str = ""
+    made: str = ""
+    made_digest: str = ""
 
 
 def proposed(path: str, line: int, old: str, new: str | None) -> Edit | None:
@@ -50,7 +58,7 @@ def proposed(path: str, line: int, old: str, new: str | None) -> Edit | None:
         line: a line that says the old text, or only says it again.
         new: what is true instead, None to take the old text away.
     """
-    before = _bytes(path)
+    before = read(path)
     try:
         text = before.decode("utf-8") if before is not None else None
     except UnicodeDecodeError:
@@ -77,19 +85,19 @@ def apply(edit: Edit, ledger: str, seq: int) -> Done:
     """
     salt, earlier = os.urandom(16).hex(), _earlier(edit, ledger, seq)
     try:
-        if _bytes(edit.file) != edit.before:
+        if read(edit.file) != edit.before:
             raise Refused(f"{edit.file} changed since it was shown; it was left as it is", "run the command again")
         mode = stat.S_IMODE(os.lstat(edit.file).st_mode)
-        kept = _free(f"{edit.file}.learnings-{seq}")
+        kept = free(f"{edit.file}.learnings-{seq}")
         was = edit.before
         if earlier is not None:  # a second edit of the same event keeps what the file was before the first
             kept, was = earlier
         else:
-            _write(kept, edit.before, mode)
-        done = Done(seq, edit.file, kept, salt, _digest(salt, edit.after), _digest(salt, was))
+            write(kept, edit.before, mode)
+        done = Done(seq, edit.file, kept, salt, digest(salt, edit.after), digest(salt, was))
         try:
-            _write(edit.file, edit.after, mode)
-            _remember(ledger, done)
+            write(edit.file, edit.after, mode)
+            remember(ledger, done)
         except OSError:
             _put_back(edit, mode)
             if earlier is None:
@@ -103,14 +111,14 @@ def apply(edit: Edit, ledger: str, seq: int) -> Done:
 def _earlier(edit: Edit, ledger: str, seq: int) -> tuple[str, bytes] | None:
     """Return where what a file was stands, and what that is, when this event's last edit made the file what it is."""
     for done in made(ledger, [seq]):
-        if done.file == edit.file and _digest(done.salt, edit.before) == done.digest:
-            was = _bytes(done.kept)
-            if was is not None and _digest(done.salt, was) == done.was:
+        if done.file == edit.file and digest(done.salt, edit.before) == done.digest:
+            was = read(done.kept)
+            if was is not None and digest(done.salt, was) == done.was:
                 return done.kept, was
     return None
 
 
-def _free(path: str) -> str:
+def free(path: str) -> str:
     """Return a name that nothing has: what is there already is not ours."""
     free, number = path, 1
     while os.path.lexists(free):
@@ -119,8 +127,8 @@ def _free(path: str) -> str:
 
 
 def _put_back(edit: Edit, mode: int) -> None:
-    if _bytes(edit.file) == edit.after:
-        _write(edit.file, edit.before, mode)
+    if read(edit.file) == edit.after:
+        write(edit.file, edit.before, mode)
 
 
 def made(ledger: str, seqs: "list[int] | None" = None) -> list[Done]:
@@ -138,28 +146,41 @@ def made(ledger: str, seqs: "list[int] | None" = None) -> list[Done]:
     )
 
 
-def restore(done: Done) -> None:
-    """Put a file back to what it was before its edit.
+def restore(done: Done) -> str | None:
+    """Put a file back to what it was before its edit, and take away what was made with it.
+
+    Returns:
+        The file that was made with it, when somebody has changed it since: it stays. Else None.
 
     Raises:
         Refused: the file was changed after the edit. FileFault: it cannot be written; nothing was changed.
     """
     try:
-        now, was = _bytes(done.file), _bytes(done.kept)
-        if now is None or was is None or _digest(done.salt, now) != done.digest:
+        now, was = read(done.file), read(done.kept)
+        if now is None or was is None or digest(done.salt, now) != done.digest:
             raise Refused(
                 f"{done.file} was changed after it was mended; it was left as it is",
                 f"what it was stands in {done.kept}",
             )
-        if _digest(done.salt, was) != done.was:
+        if digest(done.salt, was) != done.was:
             raise Refused(
                 f"{done.kept} is not what {done.file} was; both were left as they are",
                 "correct the file by hand",
             )
-        _write(done.file, was, stat.S_IMODE(os.lstat(done.file).st_mode))
+        write(done.file, was, stat.S_IMODE(os.lstat(done.file).st_mode))
         os.unlink(done.kept)
+        return done.made if done.made and not _taken_away(done) else None
     except OSError as error:
         raise place.os_fault(error, done.file) from None
+
+
+def _taken_away(done: Done) -> bool:
+    now = read(done.made)
+    if now is not None and digest(done.salt, now) != done.made_digest:
+        return False
+    if now is not None:
+        os.unlink(done.made)
+    return not os.path.lexists(done.made)
 
 
 # -- one file ----------------------------------------------------------------------------------------------------------
@@ -176,6 +197,11 @@ def _span(lines: list[str], line: int, old: str, new: str | None) -> tuple[int, 
         if len(block) == len(wanted) and all(map(_stands, block, wanted)):
             return None if _says(block, new) else (first, first + len(wanted), True)
     here = lines[line - 1]
+    for count in range(2, min(WRAPPED_MAX, len(lines) - line + 1) + 1):
+        block = lines[line - 1 : line - 1 + count]
+        if _at(here, old) is None and _at(" ".join(block), old) is not None:  # wrapped: as a whole, or by hand
+            is_all = " ".join("".join(block).split()).strip(" -*+>`.") == " ".join(old.split()).strip(" .")
+            return (line - 1, line - 1 + count, False) if is_all and not _says(block, new) else None
     in_mid_word = wanted[0].strip() in here and not _stands(here, wanted[0])
     return None if in_mid_word or _says([here], new) else (line - 1, line, False)
 
@@ -236,7 +262,7 @@ def _diff(path: str, lines: list[str], first: int, last: int, mended: list[str])
     return "\n".join([*told[:2], head, *told[3:]])
 
 
-def _bytes(path: str) -> bytes | None:
+def read(path: str) -> bytes | None:
     """Return a regular file's bytes, never following a link; None for anything else, and for what is too large."""
     try:
         fd = os.open(path, os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0))
@@ -249,11 +275,12 @@ def _bytes(path: str) -> bytes | None:
     return data if len(data) <= place.NOTE_BYTES else None
 
 
-def _digest(salt: str, data: bytes) -> str:
+def digest(salt: str, data: bytes) -> str:
+    """Return what tells whether bytes are those that were, and says nothing else of them."""
     return hmac.new(bytes.fromhex(salt), data, "sha256").hexdigest()
 
 
-def _write(path: str, data: bytes, mode: int) -> None:
+def write(path: str, data: bytes, mode: int) -> None:
     """Write a file so that it is there whole or as it was."""
     temporary = f"{path}.{os.getpid()}.new"
     fd = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_NOFOLLOW", 0), 0o600)
@@ -269,7 +296,8 @@ def _write(path: str, data: bytes, mode: int) -> None:
         raise
 
 
-def _remember(ledger: str, done: Done) -> None:
+def remember(ledger: str, done: Done) -> None:
+    """Remember an edit beside the ledger."""
     flags = os.O_WRONLY | os.O_APPEND | os.O_CREAT | getattr(os, "O_NOFOLLOW", 0)
     fd = os.open(ledger + ".edits", flags, 0o600)
     try:

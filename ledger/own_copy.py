@@ -30,6 +30,15 @@ CHARS_MIN = 4
 MARKS = "*_`'\"()[].,:;!?>#\u2018\u2019\u201c\u201d"
 """What may stand around a word and changes nothing."""
 
+ENDS, QUOTES = ".;:,!?\u2014", "\"'\u201c\u201d\u201e\u2018\u2019\u00ab\u00bb"
+"""What ends a clause at the end of a word, and what quotes."""
+
+BEGINS = ("- ", "* ", "+ ", "#", "|", "```", "~~~", "<!--")
+"""What a line begins with that does not go on with the one before."""
+
+WRAPPED_MAX = 4
+"""Lines over which a text may be wrapped."""
+
 LINES_MAX, FILES_MAX, TOLD_MAX = 2_000, 64, 1_000
 """Lines of a file, files, and answers that are kept at hand to tell what need not be recalled."""
 
@@ -61,16 +70,22 @@ class Contradiction(NamedTuple):
 def instructions(cwd: str, home: str) -> list[str]:
     """Return the instruction files and rules that a client loads in a folder, nearest first, the user's own last."""
     found: list[str] = []
-    folder = os.path.abspath(cwd)
-    for _ in range(FOLDERS_MAX):
+    for folder in _upward(cwd):
         found += [os.path.join(folder, name) for name in NAMES]
         found += _below(os.path.join(folder, ".claude", "rules"))
-        above = os.path.dirname(folder)
-        if above == folder:
-            break
-        folder = above
     found += [os.path.join(home, ".claude", "CLAUDE.md"), *_below(os.path.join(home, ".claude", "rules"))]
     return [path for path in dict.fromkeys(found) if os.path.isfile(path) and not os.path.islink(path)]
+
+
+def _upward(folder: str) -> Iterator[str]:
+    """Yield a folder and those above it, nearest first."""
+    here = os.path.abspath(folder)
+    for _ in range(FOLDERS_MAX):
+        yield here
+        above = os.path.dirname(here)
+        if above == here:
+            return
+        here = above
 
 
 def notes(folders: Iterable[str]) -> list[str]:
@@ -101,8 +116,9 @@ def standing(old: Learned, files: Iterable[str], but: Sequence[str] = ()) -> lis
     heard = Heard([old])
     wanted = _wanted(old.solution)
     for path in files:
-        for number, line in _lines(path):
-            if _says(line, heard, wanted) is not None and not any(_tells(line, text) for text in but):
+        for number, line, wrapped in _wrapped(path):
+            told = line if _says(line, heard, wanted) is not None else wrapped if _stands(wrapped, wanted) else ""
+            if told and not any(_tells(told, text) for text in but):
                 found.append(Standing(path, number, old.id))
     return found
 
@@ -115,13 +131,15 @@ def contradictions(reader: Reader, files: Iterable[str]) -> list[Contradiction]:
     wanted = [(text, name) for name, (one, _) in gone.items() if (text := _wanted(one.solution))]
     found = []
     for path in files:
-        for number, line in _lines(path):
-            name = next((name for text, name in wanted if text in line), None)
-            name = name or _says(line, heard, "")
+        for number, line, wrapped in _wrapped(path):
+            name = next((name for text, name in wanted if _stands(line, text)), None) or _says(line, heard, "")
+            told = line
+            if name is None and wrapped:
+                name, told = next((name for text, name in wanted if _stands(wrapped, text)), None), wrapped
             if name is None:
                 continue
             heads = reader.rows(sql.HEAD_TEXTS, {"id": name})
-            if not any(_tells(line, head[3]) for head in heads):
+            if not any(_tells(told, head[3]) for head in heads):
                 found.append(Contradiction(path, number, name, gone[name][1], [head[0] for head in heads]))
     return found
 
@@ -145,6 +163,15 @@ class Loaded:
         """Return which of these learnings stand in what is loaded in this folder."""
         files = [lines for path in self._files_of(folder)[:FILES_MAX] if (lines := self._lines(path)) is not None]
         return frozenset(one.id for one in learnings if any(lines.say(one) for lines in files))
+
+    def watched(self, folder: str, home: str) -> list[str]:
+        """Return the files and folders on which depends what is loaded in a folder, whether they are there or not."""
+        found = list(self._files_of(folder)[:FILES_MAX])
+        for above in (*_upward(folder), *([home] if home else [])):
+            rules = os.path.join(above, ".claude", "rules")
+            found += [rules, *(os.path.join(above, name) for name in NAMES)]
+            found += sorted(os.path.dirname(path) for path in _below(rules))
+        return list(dict.fromkeys(found))
 
     def _lines(self, path: str) -> "_Lines | None":
         """Return the lines of a file, read anew when it is another; None when there is none."""
@@ -201,6 +228,48 @@ def _lines(path: str) -> Iterator[tuple[int, str]]:
             yield number, plain
 
 
+def _wrapped(path: str) -> Iterator[tuple[int, str, str]]:
+    """Yield what `_lines` does, each with what it says together with the lines that go on with it; '' for none."""
+    found = list(_lines(path))
+    for at, (number, line) in enumerate(found):
+        more = [line]
+        for step, (after, text) in enumerate(found[at + 1 : at + WRAPPED_MAX], 1):
+            if after != number + step or text.startswith(BEGINS) or text.split(".", 1)[0].isdigit():
+                break
+            more.append(text)
+        yield number, line, " ".join(more) if len(more) > 1 else ""
+
+
+def _stands(line: str, wanted: str) -> bool:
+    """Tell whether a line says a text word by word, whatever marks, case or white space are around the words.
+
+    Not when its own clause denies or corrects it, nor when it is quoted beside other words: then it
+    may say the opposite. A text that begins only on a later line of a wrapped one is that line's.
+    """
+    if not wanted or _plain(wanted).partition(" ")[0] not in line.casefold():
+        return False
+    words, sought = line.split(), _plain(wanted).split()
+    bare = [(number, plain) for number, word in enumerate(words) if (plain := _plain(word))]
+    for at in range(len(bare) - len(sought) + 1):
+        if [plain for _, plain in bare[at : at + len(sought)]] == sought:
+            first, last = bare[at][0], bare[at + len(sought) - 1][0]
+            return not _is_denied(words, first, last)
+    return False
+
+
+def _is_denied(words: list[str], first: int, last: int) -> bool:
+    """Tell whether what stands beside words in their clause denies them, or whether they are quoted."""
+    begin, end = first, last
+    while begin > 0 and words[begin - 1][-1] not in ENDS:
+        begin -= 1
+    while end + 1 < len(words) and words[end][-1] not in ENDS:
+        end += 1
+    if is_doubted(" ".join([*words[begin:first], *words[last + 1 : end + 1]])):
+        return True
+    is_quoted = words[first][0] in QUOTES and words[last].rstrip(".,;:!?)")[-1:] in QUOTES
+    return is_quoted and any(_plain(word) for word in [*words[:first], *words[last + 1 :]])
+
+
 def _wanted(solution: str) -> str:
     """Return the first line of a solution that is long enough to be looked for as it stands, '' when none is."""
     lines = (" ".join(line.split()) for line in solution.splitlines())
@@ -208,7 +277,7 @@ def _wanted(solution: str) -> str:
 
 
 def _says(line: str, heard: Heard, wanted: str) -> str | None:
-    if wanted and wanted in line:
+    if _stands(line, wanted):
         return heard.learned[0].id
     echoed = heard.alike(line)
     return echoed.id if echoed is not None else None

@@ -3,8 +3,8 @@
 A start block takes 0.1 s, most of it imports; an interpreter starts in 0.01 s.
 So whoever has made or can make one keeps it in `sessions.db`: the hook that
 answered a start, and the server after a prompt or a write. It holds only for
-the ledger's head, the day and the branch it was made for; anything else, and
-the block is made anew. It is text of learnings, already redacted and framed:
+the ledger's head, the day, the branch and the client's own files it was made for; anything
+else, and the block is made anew. It is text of learnings, already redacted and framed:
 `Sessions.forget_ready` is for whoever erases.
 Lean path: stdlib only, and `typing` only where a block is made.
 """
@@ -37,6 +37,9 @@ ADD_EXPOSURE = (
 LETTERS = "abcdefghijklmnopqrstuvwxyz234567"
 LEVELS_MAX = 64
 
+APART = "\x1e"
+"""Stands between what tells project and branch and what tells the client's own files."""
+
 UUID_LETTERS, UUID_CHARS, SHORT_CHARS = "0123456789abcdef-", 36, 12
 """What the client names sessions with, and a length below which a name is no secret to any rule."""
 
@@ -51,7 +54,10 @@ def given(asked: Asked) -> str | None:
     if row is None or asked.peeked is None or not _is_plain(asked.who.session):
         return None
     stamp, head, day, project, text, exposure = row
-    if head != head_of(asked.peeked) or day != _at(asked.now)[:10] or stamp != stamp_of(asked.text("cwd")):
+    place, _, files = stamp.partition(APART)
+    if head != head_of(asked.peeked) or day != _at(asked.now)[:10] or place != stamp_of(asked.text("cwd")):
+        return None
+    if not _are_the_same(files):
         return None
     asked.who.project = project
     if not asked.is_served():
@@ -117,11 +123,11 @@ def make(asked: Asked, reader: Reader) -> bool:
             self._exposures = self.caught = Caught(reader.path, reader.meta()["ledger_id"])
 
     cwd = asked.text("cwd")
-    stamp, project = stamp_of(cwd), asked.who.project
+    stamp, project = stamp_of(cwd) + APART + files_of(asked), asked.who.project
     making = Making()
     try:
         head = reader.head()
-        text = making.session_start(project, branch_of(cwd), "").text
+        text = making.session_start(project, branch_of(cwd), "", loaded=asked.repeated).text
         if reader.head() != head:
             return False  # somebody wrote meanwhile
     finally:
@@ -139,6 +145,28 @@ def _at(now: float) -> str:
     """Return seconds since 1970 as the log and the exposures write times."""
     us = int(now * 1_000_000)
     return time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime(us // 1_000_000)) + f".{us % 1_000_000:06d}Z"
+
+
+# -- the client's own files --------------------------------------------------------------------------------------------
+
+
+def files_of(asked: Asked) -> str:
+    """Return what tells the files that a client loads in a folder, for `given` to compare; '' when not known."""
+    loaded = asked.at_hand()
+    watched = loaded.watched(asked.text("cwd"), os.path.expanduser("~")) if loaded is not None else []
+    return json.dumps({path: _seen(path) for path in watched}) if watched else ""
+
+
+def _are_the_same(files: str) -> bool:
+    return not files or all(_seen(path) == seen for path, seen in json.loads(files).items())
+
+
+def _seen(path: str) -> str:
+    try:
+        found = os.lstat(path)
+    except (OSError, ValueError):
+        return ""
+    return f"{found.st_mtime_ns} {found.st_size} {found.st_ino}"
 
 
 # -- the folder ------------------------------------------------------------------------------------------------------

@@ -18,7 +18,7 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ledger import choose, frame, hits, redact, sql
-from ledger.answer import LIMIT_MAX, Hit
+from ledger.answer import BODIES_MAX, LIMIT_MAX, Hit
 from ledger.exposure import Exposure, new_id, time_text
 from ledger.exposures import Exposures
 from ledger.home import machine_of
@@ -175,11 +175,16 @@ class Recall:
             seen |= self._exposures.shown(session)
         chosen = choose.choose(self._reader, asked, project, before, seen)
         if loaded is not None and chosen.shown:
-            chosen = without(chosen, loaded([_learned(hit) for hit in chosen.shown]), "loaded")
+            chosen = without(chosen, loaded([learned(hit) for hit in chosen.shown]), "loaded")
         return self._told(chosen, session, project, prompt_id)
 
     def session_start(
-        self, project: str | None, branch: str | None = None, session: str | None = None, source: str = "startup"
+        self,
+        project: str | None,
+        branch: str | None = None,
+        session: str | None = None,
+        source: str = "startup",
+        loaded: "Callable[[Sequence[Learned]], frozenset[str]] | None" = None,
     ) -> Recalled:
         """Return what a session begins with: what a person pinned, and the strongest for what is being worked on.
 
@@ -187,26 +192,34 @@ class Recall:
         project's last prompts were about; where nothing is pinned either, the most
         trusted of its newest learnings are shown. A session that starts, or whose
         context was cleared or compacted (`source`), may be shown everything again.
+        What the client has loaded anyway, as `loaded` tells, is held back.
 
         Raises:
             Locked, Damaged, FileFault: the ledger cannot be read.
         """
         session = session or None
+        held: list[choose.Held] = []
+
+        def news(found: list[Hit]) -> list[Hit]:
+            known = loaded([learned(hit) for hit in found]) if loaded is not None and found else frozenset()
+            held.extend(choose.Held(hit.id, "loaded") for hit in found if hit.id in known)
+            return [hit for hit in found if hit.id not in known]
+
         if session is not None and source != "resume":
             self._turns.forget(session)
             self._unkept.forget(session)
         words = [*branch_words(usable(branch or "")), *self._subjects(project)]
         with self._reader.snapshot():
             head = self._reader.head()
-            found = self._pinned(project)
-            told = self._worked_on(words, project)
-            if not found and not told:
-                told = self._strongest(project)
-        known = {hit.id for hit in found}
-        found += [hit for hit in told if hit.id not in known]
+            found = news(self._pinned(project))
+            known = {hit.id for hit in found} | {one.id for one in held}
+            found += news([hit for hit in self._worked_on(words, project) if hit.id not in known])
+            if not found:
+                known = {one.id for one in held}
+                found = news([hit for hit in self._strongest(project) if hit.id not in known])[:START_STRONGEST]
         shown = found[:START_MAX]
-        held = [choose.Held(hit.id, "cap") for hit in found[START_MAX:]]
-        silence = None if shown else "nothing-known"
+        held += [choose.Held(hit.id, "cap") for hit in found[START_MAX:]]
+        silence = None if shown else "loaded" if held else "nothing-known"
         parts: dict[str, dict[str, float | int]] = {hit.id: {"score": hit.score} for hit in found}
         chosen = choose.Choice(shown, held, parts, silence, choose.versions(self._reader), words, head)
         return self._told(chosen, session, project, None, START_UNITS, is_start=True, anew=source != "resume")
@@ -285,12 +298,12 @@ class Recall:
         return [hit for hit in found if hit.score >= START_FROM]
 
     def _strongest(self, project: str | None) -> list[Hit]:
-        """Return the most trusted of a project's newest learnings: what a first session is shown."""
+        """Return the most trusted of a project's newest learnings: what a first session is shown, and some to spare."""
         if project is None:
             return []
         listed = self._reader.list_learnings(project, limit=LIMIT_MAX).rows
         best = sorted((row for row in listed if row.trust >= TRUST_NOTES), key=lambda row: -row.trust)
-        return self._reader.get([row.id for row in best[:START_STRONGEST]]) if best else []
+        return self._reader.get([row.id for row in best[:BODIES_MAX]]) if best else []
 
     def _subjects(self, project: str | None) -> list[str]:
         """Return what this project's last prompts were about, as far as somebody remembers."""
@@ -299,7 +312,8 @@ class Recall:
         return [word for one in self._exposures.recent(project, 3) for word in one.keywords[:8]]
 
 
-def _learned(hit: Hit) -> "Learned":
+def learned(hit: Hit) -> "Learned":
+    """Return a hit as it is compared with what was said."""
     from ledger.echo import Learned
 
     return Learned(hit.id, hit.title or "", hit.problem or "", hit.solution or "", hit.project or "")

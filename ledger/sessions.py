@@ -53,6 +53,9 @@ PROMPT, SHOWN, SILENT, MACHINE, OFF, SEARCH = "prompt", "shown", "silent", "mach
 SETTLE = "settle"
 """What counts beside the events of a client: that a server did what hooks had left to be done."""
 
+SCAN = "scan"
+"""And that it read the notes which were changed while nobody looked."""
+
 TABLES = (
     """CREATE TABLE IF NOT EXISTS session (session TEXT NOT NULL PRIMARY KEY, project TEXT, entrypoint TEXT NOT NULL,
   attended INTEGER NOT NULL, source TEXT, started_at TEXT NOT NULL, last_at TEXT NOT NULL) STRICT""",

@@ -49,6 +49,14 @@ class Change(NamedTuple):
         """Return where the backup is."""
         return self.path + BACKUP
 
+    @property
+    def sets_aside(self) -> bool:
+        """Tell whether a backup of an earlier file is there, which may be the only copy of what its owner had."""
+        if self.is_kept or self.backup != self.before or self.before == self.after:
+            return False
+        kept = read(self.backup_path)
+        return kept is not None and kept != self.backup
+
     def diff(self) -> list[str]:
         """Return the change as a unified diff, without the files' secrets."""
         from ledger.redact import scrub
@@ -187,6 +195,21 @@ def forget_backups(changes: Iterable[Change]) -> Iterator[str]:
             yield change.backup_path
 
 
+def aside(path: str) -> str:
+    """Return the free name that a backup of an earlier file gets."""
+    number = 1
+    while os.path.lexists(f"{path}.{number}"):
+        number += 1
+    return f"{path}.{number}"
+
+
+def _set_aside(path: str) -> None:
+    try:
+        os.rename(path, aside(path))
+    except OSError as error:
+        raise os_fault(error, path) from None
+
+
 def _unlinked(path: str) -> bool:
     try:
         os.unlink(path)
@@ -199,10 +222,10 @@ def _unlinked(path: str) -> bool:
 
 def _carry_out(change: Change) -> None:
     _unchanged(change.path, change.before)
+    if change.sets_aside:
+        _set_aside(change.backup_path)
     if change.backup is not None:
         _written(change.backup_path, change.backup, 0o600)
-    elif not change.is_kept:
-        _unlinked(change.backup_path)  # of a file that has gone since
     _replaced(change.path, change.before, change.after)
 
 

@@ -18,22 +18,24 @@ KEYS = ("command", "args", "env")
 def put(text: str, block: str, path: str = "the file") -> str:
     """Return TOML with our block at its end, or with ours brought up to date where it is.
 
+    What its owner added to our table stays in it.
+
     Raises:
         FileFault: the text is no TOML, or would be none with the block.
         Refused: it has a server of our name without our marks.
     """
     newline = "\r\n" if "\r\n" in text else "\n"
-    whole = newline.join((OPEN_MARK, *block.splitlines(), CLOSE_MARK)) + newline
-    rest = take(text)
-    servers = _toml(rest, f"{path} is no TOML").get("mcp_servers", {})
+    before, _, own, rest = _cut(text)
+    lines = (OPEN_MARK, *block.splitlines(), *"".join(own).splitlines(), CLOSE_MARK)
+    whole = newline.join(lines) + newline
+    servers = _toml(before + rest, f"{path} is no TOML").get("mcp_servers", {})
     if isinstance(servers, dict) and clients.SERVER in servers:
         raise Refused(
             f"{path} has a server named {clients.SERVER} already; nothing was written",
             "remove that table, then run this again",
         )
-    start = text.find(OPEN_MARK)
-    if start >= 0:
-        made = rest[:start] + whole + rest[start:]
+    if OPEN_MARK in text:
+        made = before + whole + rest
     else:
         gap = "" if not text else newline if text.endswith("\n") else newline * 2
         made = text + gap + whole
@@ -42,39 +44,58 @@ def put(text: str, block: str, path: str = "the file") -> str:
 
 
 def take(text: str) -> str:
-    """Return TOML without our block; the blank line before it stays, and so does what others put between the marks."""
+    """Return TOML without our block; the blank line before it stays, and so does what others put between the marks.
+
+    What its owner added to our table stays as comments: without the table's
+    header it would belong to the table before, and with it the server would be half one.
+    """
+    before, was_cut, own, rest = _cut(text)
+    return before + "".join(f"# {line}" if line.strip() else line for line in own) + rest if was_cut else text
+
+
+def _cut(text: str) -> tuple[str, bool, list[str], str]:
+    """Return what stands before our block, whether there is one, what others added to our table, and all else."""
     start = text.find(OPEN_MARK)
     end = text.find(CLOSE_MARK, start)
     if start < 0 or end < 0:
-        return text
+        return text, False, [], ""
     after = text.find("\n", end)
-    within = text[start:end].splitlines(keepends=True)[1:]
-    return text[:start] + "".join(_not_ours(within)) + (text[after + 1 :] if after >= 0 else "")
+    own: list[str] = []
+    rest = "".join(_not_ours(text[start:end].splitlines(keepends=True)[1:], own))
+    return text[:start], True, own, rest + (text[after + 1 :] if after >= 0 else "")
 
 
-def _not_ours(lines: list[str]) -> Iterator[str]:
+def _not_ours(lines: list[str], own: list[str]) -> Iterator[str]:
     """Yield the lines that are not of our table: its header, and each of our keys in it once.
 
-    A value of ours that goes on over more lines, as an editor may write it, goes as a whole.
+    Other keys of our table, and tables within it, go to `own`. A value that goes
+    on over more lines, as an editor may write it, goes as a whole.
     """
-    is_inside = False
+    is_inside = is_within = False
     left: set[str] = set()
     rest = iter(lines)
     for line in rest:
         bare = line.strip()
         if bare.startswith("["):
-            is_inside = _header(bare) == HEADER
+            name = _header(bare)
+            is_inside, is_within = name == HEADER, name.startswith(HEADER[:-1] + ".")
             left = set(KEYS) if is_inside else set()
-            if is_inside:
-                continue
-        key = bare.partition("=")[0].strip().strip("\"'")
-        if not is_inside or key not in left:
+            if is_within:
+                own.append(line)
+            elif not is_inside:
+                yield line
+            continue
+        if not (is_inside or is_within) or not bare or bare.startswith("#"):
             yield line
             continue
-        left.discard(key)
-        value = line
-        while not _is_whole(value) and (more := next(rest, "")):
-            value += more
+        key = bare.partition("=")[0].strip().strip("\"'")
+        value = [line]
+        while not _is_whole("".join(value)) and (more := next(rest, "")):
+            value.append(more)
+        if key in left:
+            left.discard(key)
+        else:
+            own += value
 
 
 def _header(bare: str) -> str:

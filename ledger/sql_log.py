@@ -134,6 +134,10 @@ AT_LOCATOR = """SELECT DISTINCT l.id FROM source AS s JOIN learning AS l ON l.id
 WHERE s.locator_key = ? ORDER BY l.seq DESC"""
 STANDS_AT = """SELECT l.content_key FROM source AS s JOIN learning AS l ON l.id = s.learning_id
 WHERE s.learning_id = ? AND s.locator_key = ? AND s.to_seq IS NULL"""
+CURRENT_AT = """SELECT l.content_key FROM source AS s JOIN learning AS l ON l.id = s.learning_id
+JOIN learning_state AS t ON t.learning_id = l.id AND t.to_seq IS NULL
+WHERE s.locator_key = ? AND s.to_seq IS NULL AND t.state = 'current' AND l.content_key IS NOT NULL
+ORDER BY l.seq"""
 HEADS_AT = """WITH RECURSIVE chain (id) AS (
   SELECT s.learning_id FROM source AS s JOIN learning_state AS t ON t.learning_id = s.learning_id AND t.to_seq IS NULL
   WHERE s.locator_key = :key AND t.state = 'superseded'

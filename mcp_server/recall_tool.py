@@ -118,7 +118,8 @@ class RecallTool:
         self._path, self._env, self._clock = path, env, clock
         self._sessions = Sessions(path)
         self._loaded: Loaded | None = None
-        self._settling = Settling(path, env, self.written, clock)
+        self._answering = 0
+        self._settling = Settling(path, env, self.written, clock, lambda: self._answering > 0)
         self._work: SimpleQueue[tuple[Future[str], Mapping[str, Any] | None]] = SimpleQueue()
         self._late: set[Future[str]] = set()
         self._kept: Kept | None = None
@@ -137,6 +138,7 @@ class RecallTool:
 
         if is_off(self._env) or time.monotonic() < self._rests_until:
             return NOTHING
+        self._answering += 1
         was_warm, future = self._is_warm, self._asked(given)
         try:
             return await asyncio.wait_for(asyncio.wrap_future(future), LIMIT_S)
@@ -148,6 +150,8 @@ class RecallTool:
             if was_warm:  # to load everything for the first time may take longer, and is no fault
                 self._trip()
                 threading.Thread(target=self._hung, daemon=True).start()
+        finally:
+            self._answering -= 1
         return NOTHING
 
     def is_refused(self) -> bool:
@@ -290,6 +294,7 @@ class RecallTool:
             asked.text("cwd"),
             ready.head_of(asked.peeked),
             ready.stamp_of(asked.text("cwd")),
+            ready.files_of(asked),
             int(asked.now // 86_400),
         )
         if state == self._made and not is_news:

@@ -4,6 +4,8 @@ A hook has no time for a ledger, and no process is started for it: the server th
 the client runs anyway looks into the queue now and then, by a thread of its own,
 since to load what writes takes a second that no prompt may wait. Nobody waits for
 this thread, and a server that is killed in it loses nothing (`handover.take`).
+Once the queue is empty, the thread reads what notes were changed meanwhile (`scanning.py`):
+the queue tells whose words they hold.
 """
 
 import os
@@ -13,6 +15,7 @@ from collections.abc import Callable, Mapping
 
 from importers.projects import project_of
 from ledger.sessions import REST_S, SETTLE, Sessions, caller
+from mcp_server.scanning import Scanning
 
 EVERY_S = 2.0
 """How often the queue is looked into: one listing of a folder, 20 µs."""
@@ -22,10 +25,16 @@ class Settling:
     """The queue of one ledger, seen to by one thread."""
 
     def __init__(
-        self, path: str, env: Mapping[str, str], wrote: Callable[[], None], clock: Callable[[], float] = time.time
+        self,
+        path: str,
+        env: Mapping[str, str],
+        wrote: Callable[[], None],
+        clock: Callable[[], float] = time.time,
+        is_answering: Callable[[], bool] = lambda: False,
     ) -> None:
-        """Hold what is needed; `wrote` hears that something was written."""
+        """Hold what is needed; `wrote` hears that something was written, `is_answering` tells when a prompt waits."""
         self._path, self._env, self._wrote, self._clock = path, env, wrote, clock
+        self._scanning: Scanning | None = Scanning(path, env, wrote, is_answering, clock)
 
     def begin(self) -> None:
         """Begin to look, in a thread that ends with the process."""
@@ -33,7 +42,14 @@ class Settling:
 
     def _looks(self) -> None:
         while True:
-            time.sleep(EVERY_S if self.settle() else REST_S)
+            time.sleep(self._scanned() if self.settle() else REST_S)
+
+    def _scanned(self) -> float:
+        """Read a few more notes while there are any; return for how long to sleep then."""
+        rest = self._scanning.step() if self._scanning is not None else None
+        if rest is None:
+            self._scanning = None
+        return EVERY_S if rest is None else rest
 
     def settle(self) -> bool:
         """Do what waits; False when it could not be done, and is left to rest. Never raises."""

@@ -105,6 +105,22 @@ def test_a_server_that_needs_more_than_a_path_is_told(tmp_path: Path) -> None:
     assert "~/.claude.json (your whole environment)" in check.message
 
 
+@pytest.mark.parametrize(("name", "is_ok"), [("plugin:learnings:ledger", True), ("learnings", False)])
+def test_a_plugin_that_needs_this_shell_s_path_is_a_remark(tmp_path: Path, name: str, is_ok: bool) -> None:
+    """By name is how a plugin starts, and works for clients of this shell; in settings it is a fault."""
+    (tmp_path / "bin").mkdir()
+    command = tmp_path / "bin" / "learnings"
+    command.write_text(f'#!/bin/sh\nPYTHONPATH={ROOT} exec {sys.executable} -m ledger.cli "$@"\n')
+    command.chmod(0o755)
+    server = Server(name, {"command": "learnings", "args": ["serve"]}, "here")
+    env = {"PATH": f"{tmp_path / 'bin'}:{os.defpath}"}
+
+    (check,) = checks(Around("/l.db", str(tmp_path), env, "linux", str(tmp_path), 0.0), [server])
+
+    assert (check.ok, check.is_remark) == (is_ok, is_ok)
+    assert "`learnings setup claude-code`" in check.message
+
+
 def test_a_server_that_answers_late_is_a_remark(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The first start may compile modules, so that the better of two counts."""
     monkeypatch.setattr(doctor_server, "PROBE_S", 0.0)

@@ -77,6 +77,7 @@ LEVELS = {
         "view",
         "ledger",
         "capture",
+        "compact",
         "ingest",
         "audit",
         "export",

@@ -88,6 +88,23 @@ def test_a_new_text_of_several_lines_is_one_line_of_a_list(tmp_path: Path) -> No
     assert edited(tmp_path / "a.md", b"- use port 5432 of the pooler\n", 1, OLD, "one\n- two") == b"- one - two\n"
 
 
+@pytest.mark.parametrize(
+    ("text", "after"),
+    [
+        (b"a\n- use port 5432\n  of the pooler\nb\n", b"a\n- use port 6543 of the pooler\nb\n"),
+        (b"a\n- use port 5432\n  of the pooler, or ask\nb\n", None),
+    ],
+)
+def test_a_wrapped_text_is_mended_as_a_whole_or_not_at_all(tmp_path: Path, text: bytes, after: bytes | None) -> None:
+    """Half of it would say neither the old nor the new."""
+    path = tmp_path / "a.md"
+    path.write_bytes(text)
+
+    edit = mend.proposed(str(path), 2, OLD, NEW)
+
+    assert (edit and edit.after) == after
+
+
 @pytest.mark.parametrize("content", [b"\xff\xfe\x00", None, b"short\n"])
 def test_what_cannot_be_mended_is_not(tmp_path: Path, content: bytes | None) -> None:
     """No text, no file, no such line."""

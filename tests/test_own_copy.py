@@ -153,3 +153,37 @@ def test_a_line_in_the_words_of_a_learning_neither_hides_nor_protects(tmp_path: 
 
     assert repeated([moved, pnpm], [str(rules)]) == frozenset()
     assert [one.line for one in standing(old, [str(rules)], [moved.solution])] == [1]
+
+
+SAME = [
+    "* **Connect**   through `port 6543` of the pooler.\n",
+    "CONNECT THROUGH PORT 6543 OF THE POOLER\n",
+    "1. From Docker: _connect through port 6543 of the pooler_, always.\n",
+    "> connect through port 6543 of the pooler\n",
+    "- connect through port 6543\n  of the pooler, please\n",
+    "Connect\nthrough port\n6543 of\nthe pooler.\n",
+    "connect through port 6543 of the pooler, not 5432\n",
+]
+OTHERS = [
+    "Do not connect through port 6543 of the pooler.\n",
+    "Connect through port 6543 of the pooler is wrong.\n",
+    'The old note said "connect through port 6543 of the pooler" once upon a time in Berlin.\n',
+    "connect through port 65432 of the pooler\n",
+]
+POOLER = Learned("old", "", "no route to the host of billing", "connect through port 6543 of the pooler", "demo")
+
+
+@pytest.mark.parametrize(("text", "is_stale"), [*((one, True) for one in SAME), *((one, False) for one in OTHERS)])
+def test_neither_marks_nor_case_nor_a_wrapped_line_hide_what_is_stale(
+    ledger: Ledger, tmp_path: Path, text: str, is_stale: bool
+) -> None:
+    """And what denies it, quotes it, or only has the same words, is none."""
+    rules = tmp_path / "CLAUDE.md"
+    rules.write_text("# Rules\n\n" + text)
+    made = ledger.record(Draft(POOLER.problem, POOLER.solution, "env", "demo"))
+    ledger.retract(made.id, "it is gone")
+
+    found = [one.line for one in standing(POOLER, [str(rules)])]
+
+    assert found == ([3] if is_stale else [])
+    assert [one.line for one in contradictions(ledger.reader, [str(rules)])] == found

@@ -622,16 +622,50 @@ def test_a_file_that_changed_since_it_was_read_is_left_alone(home: Path) -> None
     assert files(home) == {"one.json": b"1", "two.json": b"saved meanwhile"}
 
 
-def test_a_file_that_has_gone_leaves_no_old_backup_in_force(home: Path, run: Inside) -> None:
-    """Else uninstall would bring back a file that its owner removed."""
+def test_a_file_that_has_gone_leaves_no_old_backup_in_force_and_loses_none(home: Path, run: Inside) -> None:
+    """Else uninstall would bring back a file that its owner removed, or setup drop the only copy of a lost one."""
     settings = write(home / ".claude/settings.json", '{"old": 1}')
     run.document("setup", "claude-code")
     settings.unlink()
 
+    told = run("setup", "claude-code")
+    run.document("setup", "claude-code", "--uninstall")
+
+    assert files(home) == {".claude/settings.json.before-learnings.1": b'{"old": 1}'}
+    assert "is of an earlier file; it stays as" in told.err
+
+
+def test_a_backup_that_uninstall_left_is_not_written_over(home: Path, run: Inside) -> None:
+    """It was left because it may be the only copy."""
+    settings = write(home / ".claude/settings.json", '{"old": 1}')
+    run.document("setup", "claude-code")
+    settings.write_text(settings.read_text().replace('"old": 1', '"other": 2'))
+    run.document("setup", "claude-code", "--uninstall")
+    assert (home / ".claude/settings.json.before-learnings").read_text() == '{"old": 1}'
+
     run.document("setup", "claude-code")
     run.document("setup", "claude-code", "--uninstall")
 
-    assert files(home) == {}
+    assert files(home)[".claude/settings.json.before-learnings.1"] == b'{"old": 1}'
+
+
+def test_what_its_owner_added_to_our_table_of_codex_outlives_no_header() -> None:
+    """A later setup leaves it in the table; uninstall makes it a comment, for it would belong to the table before."""
+    import tomllib
+
+    own = 'startup_timeout_sec = 20\nenabled_tools = [\n  "query_learnings",\n]\n[mcp_servers.learnings.env]\nA = "1"\n'
+    first = setup_toml.put("[profile]\na = 1\n", clients.codex_block(PROGRAM))
+    edited = first.replace(setup_toml.CLOSE_MARK, own + setup_toml.CLOSE_MARK)
+
+    again = setup_toml.put(edited, clients.codex_block(OTHER))
+    taken = setup_toml.take(again)
+
+    held = tomllib.loads(again)["mcp_servers"]["learnings"]
+    assert (held["startup_timeout_sec"], held["enabled_tools"], held["env"]) == (20, ["query_learnings"], {"A": "1"})
+    assert held["command"].startswith("/moved/")
+    assert tomllib.loads(taken) == {"profile": {"a": 1}}
+    assert "# startup_timeout_sec = 20\n" in taken
+    assert setup_toml.put(again, clients.codex_block(OTHER)) == again
 
 
 @pytest.mark.parametrize(("home_of", "platform", "expected"), [
