@@ -154,7 +154,7 @@ def compacted(ledger: str, payload: Mapping[str, Any], *, feeds: bool = True, no
     if not feeds or not session or not text.strip():
         return Handed("robot" if not feeds else "empty")
     try:
-        own, kinds, _ = _own_words(ledger, text, session)
+        own, kinds, _ = _own_words(ledger, spoken(text), session)
     except Exception as error:  # noqa: BLE001 - whatever failed, nothing may be stored
         return Handed(f"guard {type(error).__name__}")
     record = {"kind": "summary", "text": own, "redacted": kinds, **_about(payload)}
@@ -176,6 +176,14 @@ def _own_words(ledger: str, text: str, session: str) -> tuple[str, list[str], li
         parts = (kept[:half], kept[-half:])
         clean = " … ".join(part.decode("utf-8", "ignore") for part in parts)
     return clean, list(dict.fromkeys(kinds)), echoes
+
+
+def spoken(text: str) -> str:
+    """Return a summary as the client shows it to its own model: without the draft before it, and without tags."""
+    if "<" not in text:
+        return text
+    final = re.sub(r"(?is)\A\s*<analysis>.*?(?:</analysis>|(?=<summary>))", "", text)
+    return re.sub(r"(?i)\A\s*<summary>|</summary>\s*\Z", "", final).strip()
 
 
 def _without_private(text: str) -> str:
@@ -368,11 +376,12 @@ def take(ledger: str, one: Waiting, now: float | None = None) -> Taken | None:
         return None
     finally:
         os.close(fd)
-    records = [found for line in lines if line and (found := _record(line)) is not None]
+    records = [found for line in lines if line and (found := record(line)) is not None]
     return Taken(one.session, one.lane, path, records, sum(1 for line in lines if line) - len(records))
 
 
-def _record(line: bytes) -> dict[str, Any] | None:
+def record(line: bytes) -> dict[str, Any] | None:
+    """Return what a line of the queue says, None when it is broken."""
     try:
         found = json.loads(line)
     except (ValueError, RecursionError):

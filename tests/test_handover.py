@@ -402,3 +402,20 @@ def test_what_could_not_be_done_is_offered_again_at_once(ledger: Ledger) -> None
 
     assert handover.is_due(held)
     assert take(ledger.path, held) is not None
+
+
+@pytest.mark.parametrize(
+    ("given", "kept"),
+    [
+        ("<analysis>\nthey said hello\n</analysis>\n\n<summary>\nWe moved the job.\n</summary>\n", "We moved the job."),
+        ("<analysis>they said hello\n<summary>We moved the job.</summary>", "We moved the job."),
+        ("<summary>We moved the job.", "We moved the job."),
+        ("We moved <summary> and <analysis>.", "We moved <summary> and <analysis>."),
+        ("<analysis>We moved the job.", "<analysis>We moved the job."),
+    ],
+)
+def test_a_summary_waits_as_the_client_shows_it(ledger: Ledger, given: str, kept: str) -> None:
+    """The hook is told the model's draft as well, which the client leaves out; words in a sentence stay."""
+    handover.compacted(ledger.path, SAID | {"compact_summary": given})
+
+    assert [one["text"] for one in taken(ledger, SOON)] == [kept]

@@ -55,6 +55,7 @@ LEVELS = {
         "sessions",
         "home",
         "ready",
+        "summed",
         "begin",
         "hook",
         "usage",
