@@ -1,7 +1,8 @@
 """Whatever is wrong with the server, the ledger or a hook: the prompt goes through, in time and without a word of ours.
 
-In each session the same turn without the fault comes first: the limit is a
-second more than that. Where the ledger can still be read, recall goes on.
+The limit of a second is for what the client says it waited for our hooks. Its own
+work until the request is let take as long as a busy machine needs, for which the
+same turn without the fault comes first. Where the ledger can still be read, recall goes on.
 """
 
 import time
@@ -18,13 +19,26 @@ pytestmark = pytest.mark.realclient
 LIMIT_S = 1.0
 """Longest that a fault may hold a prompt up."""
 
+BUSY_S = 5.0
+"""What else may come to a turn's time beside that, with other tests on the same cores."""
+
+AT_ONCE_MS = 400
+"""Longest that a hook takes that waits for nothing: less than its time-out, and than a server's limit with a busy file.
+Unhurried it is under 20 ms."""
+
 
 def passed(turn: Turn, before_s: float, prompt: str) -> str:
     """Hold a turn to the limit and to a good end; return what its request has of the prompt and after it."""
     assert turn.result["subtype"] == "success"
     assert turn.result["result"] == "Done."
-    assert turn.wait_s < before_s + LIMIT_S
+    assert held_s(turn) < LIMIT_S
+    assert turn.wait_s < before_s + LIMIT_S + BUSY_S
     return since(turn.request, prompt)
+
+
+def held_s(turn: Turn) -> float:
+    """Return the longest that a hook of the prompt held it up."""
+    return max((hook.ms / 1_000 for hook in turn.hooks if hook.event == "UserPromptSubmit"), default=0.0)
 
 
 def is_silent(said: str) -> bool:
@@ -82,7 +96,7 @@ def test_only_the_first_prompt_waits_for_a_locked_ledger(ready: Home) -> None:
             third = session.say(QUEUE.prompt)
 
     assert ready.is_wal() or second.hooks[0].told["stdout"] == third.hooks[0].told["stdout"] == "{}"
-    assert min(second.hooks[0].ms, third.hooks[0].ms) < 50
+    assert min(second.hooks[0].ms, third.hooks[0].ms) < AT_ONCE_MS
 
 
 def test_a_killed_server_is_started_again_by_the_client(ready: Home) -> None:
@@ -140,7 +154,8 @@ def test_a_fault_at_the_start_of_a_session_is_silence(ready: Home, usual_s: floa
         first = session.say(GATE.prompt)
         second = session.say(CACHE.prompt)
 
-    assert first.request.at - session.begun_at < usual_s + LIMIT_S
+    assert held_s(first) < LIMIT_S
+    assert first.request.at - session.begun_at < 2 * usual_s + LIMIT_S  # a busy machine takes longer for either
     assert first.result["result"] == "Done."
     said = passed(second, 0.1, CACHE.prompt)
     if fault is faults.locked and ready.is_wal():
@@ -157,6 +172,7 @@ def test_a_start_hook_that_times_out_takes_nothing_from_the_prompt(ready: Home, 
         first = session.say(GATE.prompt)
 
     assert [hook.told["outcome"] for hook in first.hooks if hook.event == "SessionStart"] == ["cancelled"]
-    assert first.request.at - session.begun_at < usual_s + LIMIT_S
+    assert held_s(first) < LIMIT_S
+    assert first.request.at - session.begun_at < 2 * usual_s + LIMIT_S  # a busy machine takes longer for either
     assert "SessionStart" not in first.request.spoken
     assert GATE.mark in first.request.spoken

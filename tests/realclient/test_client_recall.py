@@ -158,3 +158,28 @@ def test_compaction_brings_back_what_had_been_shown(ready: Home) -> None:
     assert "they greeted each other" in after.request.spoken
     assert after.request.spoken.count(GATE.solution) == 1
     assert f"SessionStart {OPENED}" in after.request.spoken
+
+
+def test_what_the_model_superseded_is_not_shown_after_it(ready: Home) -> None:
+    """Shown, found wrong and superseded in one session: from then on every session is shown the successor."""
+    with Ledger.open(str(ready.ledger)) as ledger:
+        old = ledger.reader.query(GATE.problem).hits[0].id
+    better = {
+        "old": [old],
+        "problem": GATE.problem,
+        "solution": "ask for a second gate with zephyr.lanes",
+        "reason": "the quota is gone",
+    }
+    with ready.talk() as session:
+        before = session.say(GATE.prompt)
+        ready.stub.say(Reply("", (("mcp__learnings__supersede_learning", better),)))
+        done = session.say("that did not help")
+        again = session.say(GATE.prompt + " once more")
+    ready.stub.requests.clear()
+    other = ready.ask(GATE.prompt)
+
+    assert GATE.mark in since(before.request, GATE.prompt)
+    assert not done.last.results[-1].get("is_error"), done.last.results
+    assert GATE.mark not in since(again.request, GATE.prompt + " once more")
+    assert "zephyr.lanes" in since(other, GATE.prompt)
+    assert GATE.mark not in other.text
