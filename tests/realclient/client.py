@@ -39,6 +39,9 @@ OURS = ("ledger.cli", "hook_main.py", "learnings serve", "learnings hook")
 RUN_S = 60
 """Longest that a test waits for the client."""
 
+SHOWN_S = 100
+"""Longest that a test asks again: what hung once is left alone for a minute."""
+
 
 class Missing(Exception):
     """Something that these tests need is not on this machine."""
@@ -75,6 +78,14 @@ def installed() -> Path:
     if held != VERSION:
         raise Missing(f"the client in version {VERSION}: {folder} holds {held}")
     return program.resolve()
+
+
+def client_said() -> str:
+    """Install the client when it is not there; return where it is, or what is missing."""
+    try:
+        return f"{PACKAGE} {VERSION}: {installed()}"
+    except Missing as error:
+        return f"missing: {error}"
 
 
 # -- a home ----------------------------------------------------------------------------------------------------------
@@ -128,6 +139,11 @@ class Home:
         done = self.claude("-p", *words, "--", prompt)
         assert done.returncode == 0, done.stdout + done.stderr
         return self.stub.with_text(prompt, 1)
+
+    def recalled(self, prompt: str, mark: str, *words: str) -> Request:
+        """Begin a session of `claude -p` and return its first request in which a prompt is answered by a word."""
+        with self.talk(*words) as session:
+            return session.shown(prompt, mark).request
 
     def talk(self, *words: str, cwd: Path | None = None) -> "Talk":
         """Begin a session of `claude -p` that takes several prompts."""
@@ -254,6 +270,23 @@ class Talk:
         result, hooks = self._turn(prompt)
         made = [request for request in self._home.stub.requests[before:] if prompt in request.spoken]
         return Turn(made[0].at - begun, made[0], made[-1], result, hooks)
+
+    def shown(self, prompt: str, mark: str) -> Turn:
+        """Give a prompt until its answer holds a word that the prompt does not, and return that turn.
+
+        A recall that comes too late is silence: on a busy machine the first one may, since everything is
+        loaded for it, and what was late once is left to rest.
+
+        Raises:
+            TimeoutError: it never was.
+        """
+        end = time.monotonic() + SHOWN_S
+        while time.monotonic() < end:
+            turn = self.say(prompt)
+            (place,) = [number for number, text in enumerate(turn.request.messages) if prompt in text][-1:]
+            if mark in "\n".join(turn.request.messages[place:]):
+                return turn
+        raise TimeoutError(f"no {mark!r} was shown")
 
     def send(self, prompt: str) -> None:
         """Give a prompt and wait for nothing."""

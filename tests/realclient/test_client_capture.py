@@ -65,9 +65,8 @@ def test_a_note_that_the_model_writes_is_recalled_while_the_session_runs(ready: 
         ready.stub.say(writing(ready))
         wrote = session.say("write that down")
         assert comes_in(ready)
-        turn = session.say(PROMPT)
-    ready.stub.requests.clear()
-    later = ready.ask(PROMPT)
+        turn = session.shown(PROMPT, MARK)
+    later = ready.recalled(PROMPT, MARK)
 
     assert not wrote.last.results[-1].get("is_error"), wrote.last.results
     assert MARK in (memory(ready) / "merlin.md").read_text("utf-8")
@@ -114,8 +113,9 @@ def test_what_was_said_last_waits_without_its_secret_and_without_what_was_recall
     secret = "gh" + "p_" + "Qm7" * 12
     own = f"The merlin relay was drained with {secret} and runs."
     with ready.talk() as session:
+        session.shown(GATE.prompt, GATE.mark)
         ready.stub.say(Reply(f"Since {GATE.problem}, {GATE.solution}."))
-        session.say(GATE.prompt)
+        session.say("say that again")
         ready.stub.say(Reply(own))
         session.say("and the relay?")
     waits = queued(ready, "later")

@@ -51,7 +51,7 @@ def test_a_summary_is_handed_over_after_the_session_was_started_again(ready: Hom
     """The order that we rely on: the start block cannot hold the summary, which the client puts there itself."""
     watched(ready, "PreCompact", "SessionStart", "PostCompact")
     with ready.talk() as session:
-        session.say(GATE.prompt)
+        session.shown(GATE.prompt, GATE.mark)
         session.say("hello")
         ready.stub.say(*([Reply("Read.", read_tokens=FULL_TOKENS)] if trigger == "auto" else []), SUMMARY)
         if trigger == "auto":
@@ -81,7 +81,7 @@ def test_a_summary_is_kept_without_its_draft(ready: Home) -> None:
 def test_a_second_compaction_brings_no_summary_of_the_first(ready: Home) -> None:
     """It is out of date: the client's own newer one stands in the same request."""
     with ready.talk() as session:
-        session.say(GATE.prompt)
+        session.shown(GATE.prompt, GATE.mark)
         ready.stub.say(SUMMARY)
         session.compact()
         session.say("and on")
@@ -99,7 +99,7 @@ def test_a_second_compaction_brings_no_summary_of_the_first(ready: Home) -> None
 def test_what_was_superseded_since_does_not_come_back_with_a_compaction(ready: Home) -> None:
     """It had been shown in the session; afterwards the block is without it."""
     with ready.talk() as session:
-        before = session.say(GATE.prompt)
+        before = session.shown(GATE.prompt, GATE.mark)
         with Ledger.open(str(ready.ledger)) as ledger:
             old = ledger.reader.query(GATE.problem).hits[0]
             ledger.supersede(old.id, GATE.problem, "ask for a second gate with zephyr.lanes", "the quota is gone")
@@ -116,7 +116,7 @@ def test_what_was_superseded_since_does_not_come_back_with_a_compaction(ready: H
 
 def test_a_session_that_is_taken_up_again_is_shown_what_it_knew(ready: Home) -> None:
     """`--continue` in a new process: the block comes with the first prompt."""
-    ready.ask(GATE.prompt)
+    ready.recalled(GATE.prompt, GATE.mark)
     ready.stub.requests.clear()
 
     again = ready.ask(OKAY, "--continue")

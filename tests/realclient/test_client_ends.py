@@ -16,8 +16,8 @@ def test_two_sessions_at_once_are_each_shown_their_own(ready: Home) -> None:
     with ready.talk() as one, ready.talk() as other:
         one.say("hello from one")
         other.say("hello from the other")
-        first, second = one.say(GATE.prompt), other.say(CACHE.prompt)
-        crossed = other.say(GATE.prompt)
+        first, second = one.shown(GATE.prompt, GATE.mark), other.shown(CACHE.prompt, CACHE.mark)
+        crossed = other.shown(GATE.prompt, GATE.mark)
         servers = ready.servers()
 
     assert GATE.mark in since(first.request, GATE.prompt)

@@ -12,7 +12,7 @@ pytestmark = pytest.mark.realclient
 
 def test_a_prompt_brings_its_learning_inside_the_frame(ready: Home) -> None:
     """The words of the answer stand in the request, after the hook's label and before the end of the frame."""
-    request = ready.ask(GATE.prompt)
+    request = ready.recalled(GATE.prompt, GATE.mark)
 
     said = since(request, GATE.prompt)
     framed = said[said.index(OPENING) : said.index(CLOSING, said.index(OPENING))]
@@ -36,7 +36,7 @@ def test_what_was_superseded_is_not_shown(ready: Home) -> None:
         old = ledger.reader.query(GATE.problem).hits[0]
         ledger.supersede(old.id, GATE.problem, "ask for a second gate with zephyr.lanes", "the quota is gone")
 
-    request = ready.ask(GATE.prompt)
+    request = ready.recalled(GATE.prompt, "zephyr.lanes")
 
     assert "zephyr.lanes" in since(request, GATE.prompt)
     assert GATE.mark not in request.text
@@ -48,7 +48,7 @@ def test_a_prompt_that_concerns_nothing_brings_nothing(ready: Home) -> None:
         first = session.say("hello")
         second = session.say(OKAY)
 
-    assert [hook.event for hook in second.hooks] == ["UserPromptSubmit"]
+    assert [hook.event for hook in second.hooks if hook.event != "Stop"] == ["UserPromptSubmit"]
     assert since(second.request, OKAY).strip() == OKAY
     assert "UserPromptSubmit" not in first.request.spoken + second.request.spoken
 
@@ -56,8 +56,8 @@ def test_a_prompt_that_concerns_nothing_brings_nothing(ready: Home) -> None:
 def test_what_was_shown_once_is_not_shown_again(ready: Home) -> None:
     """The same question a second time in a session finds it in the conversation already."""
     with ready.talk() as session:
-        session.say(GATE.prompt)
-        session.say(CACHE.prompt)
+        session.shown(GATE.prompt, GATE.mark)
+        session.shown(CACHE.prompt, CACHE.mark)
         again = session.say(GATE.prompt + " once more")
 
     assert again.request.spoken.count(GATE.mark) == 1
@@ -85,7 +85,7 @@ def test_robots_are_shown_nothing_unless_it_is_set(ready_for_people: Home) -> No
     without = home.ask(GATE.prompt)
     home.learnings("config", "set", "robots", "on")
     home.stub.requests.clear()
-    served = home.ask(GATE.prompt)
+    served = home.recalled(GATE.prompt, GATE.mark)
 
     assert FRAME not in without.text
     assert "hook additional context" not in without.spoken
@@ -100,7 +100,7 @@ def test_switching_off_is_heard_at_once(ready: Home) -> None:
         ready.learnings("off")
         off = session.say(GATE.prompt)
         ready.learnings("on")
-        on = session.say(CACHE.prompt)
+        on = session.shown(CACHE.prompt, CACHE.mark)
 
     assert GATE.mark not in off.request.text
     assert CACHE.mark in since(on.request, CACHE.prompt)
@@ -120,7 +120,7 @@ def test_the_plugins_folder_brings_the_same(home: Home, plugin: str) -> None:
     """Start, prompt and tools, without a setup."""
     teach(home)
 
-    request = home.ask(GATE.prompt, "--plugin-dir", plugin)
+    request = home.recalled(GATE.prompt, GATE.mark, "--plugin-dir", plugin)
 
     assert PINNED.solution in request.spoken[request.spoken.index(STARTING) :]
     assert GATE.mark in since(request, GATE.prompt)
@@ -148,7 +148,7 @@ def test_a_subagent_is_shown_what_a_session_starts_with(ready: Home) -> None:
 def test_compaction_brings_back_what_had_been_shown(ready: Home) -> None:
     """The conversation is replaced by a summary in which the learning is not; the next request has it again, framed."""
     with ready.talk() as session:
-        session.say(GATE.prompt)
+        session.shown(GATE.prompt, GATE.mark)
         for prompt in ("hello", "and hello again"):
             session.say(prompt)
         ready.stub.say(Reply("<summary>they greeted each other</summary>"))
@@ -171,12 +171,11 @@ def test_what_the_model_superseded_is_not_shown_after_it(ready: Home) -> None:
         "reason": "the quota is gone",
     }
     with ready.talk() as session:
-        before = session.say(GATE.prompt)
+        before = session.shown(GATE.prompt, GATE.mark)
         ready.stub.say(Reply("", (("mcp__learnings__supersede_learning", better),)))
         done = session.say("that did not help")
         again = session.say(GATE.prompt + " once more")
-    ready.stub.requests.clear()
-    other = ready.ask(GATE.prompt)
+    other = ready.recalled(GATE.prompt, "zephyr.lanes")
 
     assert GATE.mark in since(before.request, GATE.prompt)
     assert not done.last.results[-1].get("is_error"), done.last.results

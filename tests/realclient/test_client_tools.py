@@ -118,7 +118,7 @@ def test_recording_is_refused_without_the_permission(home: Home) -> None:
 
 def test_the_tool_of_the_prompts_hook_costs_the_model_nothing(ready: Home) -> None:
     """Neither its description nor its name is in a request; the hook calls it all the same."""
-    request = ready.ask(GATE.prompt)
+    request = ready.recalled(GATE.prompt, GATE.mark)
 
     assert f"{TOOLS}recall" not in request.text
     assert GATE.mark in request.spoken
