@@ -192,6 +192,13 @@ class Home:
         return [pid for pid, line in self.ours().items() if line.endswith(" serve")]
 
 
+def has_open(pid: int, file: Path) -> bool:
+    """Tell whether a process has a file open."""
+    with suppress(OSError):
+        return any(os.readlink(entry) == str(file) for entry in os.scandir(f"/proc/{pid}/fd"))
+    return False
+
+
 def gone(pids: Sequence[int], timeout_s: float = 10) -> list[int]:
     """Wait for processes to end that are not our children; return those that did not."""
     end, left = time.monotonic() + timeout_s, []
@@ -332,6 +339,7 @@ class Terminal:
         tmux = shutil.which("tmux")
         if tmux is None:
             raise Missing("tmux, which gives the client a terminal")
+        self._home = home
         self._folder = tempfile.TemporaryDirectory(prefix="realclient-")  # a socket's path has to be short
         self._tmux = [tmux, "-S", f"{self._folder.name}/s", "-f", os.devnull]
         drawn = f"{self._folder.name}/drawn"
@@ -376,6 +384,20 @@ class Terminal:
             TimeoutError: they stayed.
         """
         return self._drawn_until(lambda screen: words not in screen, f"still {words!r}", timeout_s)
+
+    def until_served(self, timeout_s: float = 30) -> None:
+        """Wait until the client listens and has our server's list of tools: then the server opens the ledger.
+
+        Raises:
+            TimeoutError: that never came.
+        """
+        self.until("❯", timeout_s)
+        end = time.monotonic() + timeout_s
+        while not any(has_open(pid, self._home.ledger) for pid in self._home.servers()):
+            if time.monotonic() > end:
+                raise TimeoutError("the server was never asked for its tools")
+            self._draws(0.1)
+        self.until("❯", timeout_s)
 
     def type(self, words: str) -> None:
         """Type a line and send it off."""

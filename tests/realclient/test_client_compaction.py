@@ -134,7 +134,7 @@ def test_a_cleared_session_begins_with_the_summary_of_the_one_before(ready_for_p
     except Missing as error:
         lacking(error)
     with made as terminal:
-        terminal.until("❯")
+        terminal.until_served()
         terminal.type("hello")
         terminal.until("Hello to you.")
         terminal.type("/compact")
