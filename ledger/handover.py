@@ -5,7 +5,7 @@ lanes a session: `soon` holds what needs no model (a note that was written, a
 summary), `later` what the offline pass reads (what was said last, where the transcript is). Each is a file
 of JSON lines that only grows; whoever reads it takes it away whole, and removes it when all of it is
 done. Killed at any point, a line is there or its hook was never answered, and what was taken and not
-done is offered again.
+done is offered again: whoever took it holds its lock, which the system lets go with the process.
 No text reaches the disk before it is masked; recalled text is cut out; robots feed nothing unless they are let.
 Lean path: stdlib only.
 """
@@ -28,6 +28,7 @@ try:
 except ImportError:  # Windows: every record goes to a file of its own
     fcntl = None  # type: ignore[assignment]
 
+HAS_LOCKS = bool(fcntl)
 FOLDER = "queue"
 LATER, SOON = "later", "soon"
 
@@ -47,7 +48,7 @@ WAIT_S = 0.1
 """Longest wait for another hook of the same session; then a file of its own is used."""
 
 LEASE_S = 3_600
-"""Seconds after which what somebody took and did not finish is offered again."""
+"""Seconds after which what somebody took and did not finish is offered again, where no lock tells that it is gone."""
 
 BUSY_MS = 50
 """Longest wait for a ledger that is locked, when asking what was shown."""
@@ -78,13 +79,17 @@ class Waiting(NamedTuple):
 
 
 class Taken(NamedTuple):
-    """What was taken: every whole line of a file, oldest first; `torn` counts lines that a kill cut off."""
+    """What was taken: every whole line of a file, oldest first; `torn` counts lines that a kill cut off.
+
+    `held` is the open file with its lock until `done` or `give_back`, then empty.
+    """
 
     session: str
     lane: str
     path: str
     records: list[dict[str, Any]]
     torn: int
+    held: list[int]
 
 
 def folder_beside(ledger: str) -> str:
@@ -353,31 +358,42 @@ def waiting(ledger: str, lane: str | None = None) -> list[Waiting]:
 def take(ledger: str, one: Waiting, now: float | None = None) -> Taken | None:
     """Take one file away from the hooks and read it; None when somebody else has it, or it is gone.
 
-    What is taken is offered again after `LEASE_S`, unless `done` removed it.
+    Nobody else gets it until `done` removes it, `give_back` offers it again, or this process ends.
     """
     at = time.time() if now is None else now
-    path = one.path
     try:
-        fd = os.open(path, os.O_RDWR | getattr(os, "O_NOFOLLOW", 0))
+        fd = os.open(one.path, os.O_RDWR | getattr(os, "O_NOFOLLOW", 0))
     except OSError:
         return None
     try:
-        if fcntl is not None and not (_locked(fd) and _is_still(path, fd)):
-            return None
-        if one.is_taken and at - os.fstat(fd).st_mtime < LEASE_S:
-            return None
-        if not one.is_taken:
-            path = path.removesuffix("jsonl") + f"{os.urandom(8).hex()}.taken"
-            os.rename(one.path, path)
-        os.utime(path, (at, at))
-        with os.fdopen(os.dup(fd), "rb") as file:
-            lines = file.read().split(b"\n")
+        taken = _taken(one, fd, at)
     except OSError:
-        return None
-    finally:
+        taken = None
+    if taken is None or not HAS_LOCKS:  # without locks nothing is held, and Windows removes no open file
         os.close(fd)
+    return taken
+
+
+def _taken(one: Waiting, fd: int, at: float) -> Taken | None:
+    """Take what is open; None when somebody else has it.
+
+    Raises:
+        OSError: it cannot be renamed or read.
+    """
+    if HAS_LOCKS and not (_locked(fd) and _is_still(one.path, fd)):
+        return None
+    if not HAS_LOCKS and one.is_taken and at - os.fstat(fd).st_mtime < LEASE_S:
+        return None
+    path = one.path
+    if not one.is_taken:
+        path = path.removesuffix("jsonl") + f"{os.urandom(8).hex()}.taken"
+        os.rename(one.path, path)
+    os.utime(path, (at, at))
+    with os.fdopen(os.dup(fd), "rb") as file:
+        lines = file.read().split(b"\n")
     records = [found for line in lines if line and (found := record(line)) is not None]
-    return Taken(one.session, one.lane, path, records, sum(1 for line in lines if line) - len(records))
+    held = [fd] if HAS_LOCKS else []
+    return Taken(one.session, one.lane, path, records, sum(1 for line in lines if line) - len(records), held)
 
 
 def record(line: bytes) -> dict[str, Any] | None:
@@ -394,17 +410,25 @@ def give_back(taken: Taken) -> None:
     try:
         os.utime(taken.path, (0, 0))
     except OSError:
-        return  # gone, or of a disk that is: nothing is left to offer
+        pass  # gone, or of a disk that is: nothing is left to offer
+    finally:
+        _let_go(taken)
 
 
 def is_due(one: Waiting, now: float | None = None) -> bool:
-    """Tell whether a file may be taken: nobody has it, or whoever had it did not finish in `LEASE_S`."""
+    """Tell whether a file may be taken: nobody has it, or whoever had it did not finish and is gone."""
     if not one.is_taken:
         return True
     try:
-        return (time.time() if now is None else now) - os.stat(one.path).st_mtime >= LEASE_S
+        if not HAS_LOCKS:
+            return (time.time() if now is None else now) - os.stat(one.path).st_mtime >= LEASE_S
+        fd = os.open(one.path, os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0))
     except OSError:
         return False
+    try:
+        return _locked(fd)
+    finally:
+        os.close(fd)
 
 
 def done(taken: Taken) -> None:
@@ -413,4 +437,12 @@ def done(taken: Taken) -> None:
         os.unlink(taken.path)
     except FileNotFoundError:
         return
+    finally:
+        _let_go(taken)
     _sync(os.path.dirname(taken.path))
+
+
+def _let_go(taken: Taken) -> None:
+    """Close a file, and with it its lock; once more does nothing."""
+    while taken.held:
+        os.close(taken.held.pop())
