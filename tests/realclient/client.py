@@ -142,8 +142,18 @@ class Home:
 
     def recalled(self, prompt: str, mark: str, *words: str) -> Request:
         """Begin a session of `claude -p` and return its first request in which a prompt is answered by a word."""
-        with self.talk(*words) as session:
+        with self.served(*words) as session:
             return session.shown(prompt, mark).request
+
+    def served(self, *words: str, cwd: Path | None = None) -> "Talk":
+        """Begin a session as `talk` does, and wait until it has our server's list of tools."""
+        made = self.talk(*words, cwd=cwd)
+        try:
+            made.until_served()
+        except BaseException:
+            made.close()
+            raise
+        return made
 
     def talk(self, *words: str, cwd: Path | None = None) -> "Talk":
         """Begin a session of `claude -p` that takes several prompts."""
@@ -194,9 +204,28 @@ class Home:
 
 def has_open(pid: int, file: Path) -> bool:
     """Tell whether a process has a file open."""
-    with suppress(OSError):
-        return any(os.readlink(entry) == str(file) for entry in os.scandir(f"/proc/{pid}/fd"))
+    for name in _listed(f"/proc/{pid}/fd"):
+        with suppress(OSError):
+            if os.readlink(f"/proc/{pid}/fd/{name}") == str(file):
+                return True
     return False
+
+
+def _listed(folder: str) -> list[str]:
+    try:
+        return os.listdir(folder)
+    except OSError:
+        return []  # it ended meanwhile
+
+
+def is_below(pid: int, above: int) -> bool:
+    """Tell whether a process was begun by another one, or by one that this began."""
+    while pid > 1 and pid != above:
+        try:
+            pid = int(Path(f"/proc/{pid}/stat").read_text("utf-8").rpartition(")")[2].split()[1])
+        except OSError:
+            return False
+    return pid == above
 
 
 def gone(pids: Sequence[int], timeout_s: float = 10) -> list[int]:
@@ -255,6 +284,10 @@ class Talk:
         return self
 
     def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Say that nothing more comes, and wait for the end."""
         assert self.process.stdin is not None
         assert self.process.stdout is not None
         with suppress(BrokenPipeError):
@@ -266,6 +299,22 @@ class Talk:
             self.process.wait()
         self._reader.join()
         self.process.stdout.close()
+
+    def until_served(self) -> None:
+        """Wait until the server of this session opens the ledger, which it does when it is asked for its tools.
+
+        Raises:
+            TimeoutError: that never came.
+        """
+        end = time.monotonic() + RUN_S
+        while not any(
+            has_open(pid, self._home.ledger) for pid in self._home.servers() if is_below(pid, self.process.pid)
+        ):
+            if time.monotonic() > end:
+                raise TimeoutError("the server was never asked for its tools")
+            with suppress(subprocess.TimeoutExpired):
+                self.process.wait(0.1)
+                raise TimeoutError("the session ended")
 
     def say(self, prompt: str) -> Turn:
         """Give a prompt and wait for the end of its turn.

@@ -60,7 +60,7 @@ def queued(home: Home, lane: str) -> list[dict[str, Any]]:
 
 def test_a_note_that_the_model_writes_is_recalled_while_the_session_runs(ready: Home) -> None:
     """Hook, queue, server, recall: with the trust of a note, in the project of the folder, in other sessions too."""
-    with ready.talk("--allowedTools", "Write") as session:
+    with ready.served("--allowedTools", "Write") as session:
         session.say("hello")
         ready.stub.say(writing(ready))
         wrote = session.say("write that down")
@@ -81,10 +81,10 @@ def test_a_note_that_the_model_writes_is_recalled_while_the_session_runs(ready: 
 @pytest.mark.parametrize("number", range(3))
 def test_a_note_of_a_session_that_ends_at_once_comes_in_by_another(ready: Home, number: int) -> None:
     """Whatever the ended session's server had begun: whoever has the ledger open sees to the rest."""
-    with ready.talk() as other:
+    with ready.served() as other:
         other.say("hello from another")
         ready.stub.say(*[Reply()] * number, writing(ready))
-        with ready.talk("--allowedTools", "Write") as session:
+        with ready.served("--allowedTools", "Write") as session:
             for _ in range(number):
                 session.say("hello")
             session.say("write that down")
@@ -98,7 +98,7 @@ def test_what_a_robot_writes_and_says_feeds_nothing(ready_for_people: Home) -> N
     home = ready_for_people
     home.stub.say(writing(home), Reply("The merlin relay needs a drain before each restart."))
 
-    with home.talk("--allowedTools", "Write") as session:
+    with home.served("--allowedTools", "Write") as session:
         session.say("write that down")
         notes = queued(home, "soon")
 
@@ -112,7 +112,7 @@ def test_what_was_said_last_waits_without_its_secret_and_without_what_was_recall
     """And where the transcript is, at the end; a learning said again word by word is not evidence of anything."""
     secret = "gh" + "p_" + "Qm7" * 12
     own = f"The merlin relay was drained with {secret} and runs."
-    with ready.talk() as session:
+    with ready.served() as session:
         session.shown(GATE.prompt, GATE.mark)
         ready.stub.say(Reply(f"Since {GATE.problem}, {GATE.solution}."))
         session.say("say that again")

@@ -50,7 +50,7 @@ def summarised(home: Home) -> list[str]:
 def test_a_summary_is_handed_over_after_the_session_was_started_again(ready: Home, trigger: str) -> None:
     """The order that we rely on: the start block cannot hold the summary, which the client puts there itself."""
     watched(ready, "PreCompact", "SessionStart", "PostCompact")
-    with ready.talk() as session:
+    with ready.served() as session:
         session.shown(GATE.prompt, GATE.mark)
         session.say("hello")
         ready.stub.say(*([Reply("Read.", read_tokens=FULL_TOKENS)] if trigger == "auto" else []), SUMMARY)
@@ -69,7 +69,7 @@ def test_a_summary_is_handed_over_after_the_session_was_started_again(ready: Hom
 
 def test_a_summary_is_kept_without_its_draft(ready: Home) -> None:
     """The hook is told the model's whole answer; what the client leaves out of its context is left out here."""
-    with ready.talk() as session:
+    with ready.served() as session:
         session.say("hello")
         ready.stub.say(SUMMARY)
         session.compact()
@@ -80,7 +80,7 @@ def test_a_summary_is_kept_without_its_draft(ready: Home) -> None:
 
 def test_a_second_compaction_brings_no_summary_of_the_first(ready: Home) -> None:
     """It is out of date: the client's own newer one stands in the same request."""
-    with ready.talk() as session:
+    with ready.served() as session:
         session.shown(GATE.prompt, GATE.mark)
         ready.stub.say(SUMMARY)
         session.compact()
@@ -98,7 +98,7 @@ def test_a_second_compaction_brings_no_summary_of_the_first(ready: Home) -> None
 
 def test_what_was_superseded_since_does_not_come_back_with_a_compaction(ready: Home) -> None:
     """It had been shown in the session; afterwards the block is without it."""
-    with ready.talk() as session:
+    with ready.served() as session:
         before = session.shown(GATE.prompt, GATE.mark)
         with Ledger.open(str(ready.ledger)) as ledger:
             old = ledger.reader.query(GATE.problem).hits[0]

@@ -35,8 +35,8 @@ def recorded(home: Home) -> list[str]:
 def asked(home: Home, *calls: tuple[str, dict[str, Any]]) -> None:
     """Let the model make these calls, one a turn."""
     home.stub.say(*(Reply("", (call,)) for call in calls))
-    done = home.claude("-p", "--", "note that")
-    assert done.returncode == 0, done.stdout + done.stderr
+    with home.served() as session:
+        session.say("note that")
 
 
 def test_a_deferred_tool_is_named_found_and_called(deferred: Home) -> None:
@@ -62,7 +62,8 @@ def test_a_deferred_tool_that_is_called_at_once_runs_as_well(deferred: Home) -> 
 
 def test_the_real_server_s_tools_for_every_day_are_not_deferred(ready: Home) -> None:
     """Why none of this is needed for three of them: they ask to be always loaded."""
-    request = ready.ask("hello")
+    with ready.served() as session:
+        request = session.say("hello").request
 
     assert RECORD in request.tools
     assert f"\n{RECORD}\n" not in request.spoken

@@ -54,7 +54,7 @@ def is_whole(said: str, mark: str) -> bool:
 )
 def test_a_fault_in_the_middle_of_a_session_is_silence(ready: Home, fault: Fault) -> None:
     """The prompt that meets it and the one after that go through; what had been recalled before stays."""
-    with ready.talk() as session:
+    with ready.served() as session:
         session.say("hello")
         before = session.shown(GATE.prompt, GATE.mark)
         with fault(ready):
@@ -73,7 +73,7 @@ def test_a_fault_in_the_middle_of_a_session_is_silence(ready: Home, fault: Fault
 @pytest.mark.parametrize("fault", [faults.written, faults.read_only], ids=lambda f: f.__name__)
 def test_what_can_still_be_read_is_recalled(ready: Home, fault: Fault) -> None:
     """A writer that takes its time, and a folder in which nothing can be noted, take nothing away."""
-    with ready.talk() as session:
+    with ready.served() as session:
         session.say("hello")
         before = session.shown(GATE.prompt, GATE.mark)
         with fault(ready):
@@ -86,7 +86,7 @@ def test_what_can_still_be_read_is_recalled(ready: Home, fault: Fault) -> None:
 
 def test_only_the_first_prompt_waits_for_a_locked_ledger(ready: Home) -> None:
     """The breaker answers the next ones at once; a write-ahead log shuts no reader out in the first place."""
-    with ready.talk() as session:
+    with ready.served() as session:
         session.say("hello")
         with faults.locked(ready):
             session.say(GATE.prompt)
@@ -99,7 +99,7 @@ def test_only_the_first_prompt_waits_for_a_locked_ledger(ready: Home) -> None:
 
 def test_a_killed_server_is_started_again_by_the_client(ready: Home) -> None:
     """Recall comes back within the session, with a new process."""
-    with ready.talk() as session:
+    with ready.served() as session:
         session.say("hello")
         (old,) = ready.servers()
         with faults.killed(ready):
@@ -113,7 +113,7 @@ def test_a_killed_server_is_started_again_by_the_client(ready: Home) -> None:
 
 def test_a_ledger_that_comes_back_is_recalled_from_again(ready: Home) -> None:
     """Its folder was elsewhere for one prompt."""
-    with ready.talk() as session:
+    with ready.served() as session:
         session.say("hello")
         with faults.missing(ready):
             session.say(GATE.prompt)

@@ -1,5 +1,7 @@
 """What the model reads of the ledger in the real client: seen in the requests that it sends."""
 
+import json
+
 import pytest
 
 from ledger.ledger import Ledger
@@ -44,7 +46,7 @@ def test_what_was_superseded_is_not_shown(ready: Home) -> None:
 
 def test_a_prompt_that_concerns_nothing_brings_nothing(ready: Home) -> None:
     """Neither a frame nor a line of the client's that a hook ran."""
-    with ready.talk() as session:
+    with ready.served() as session:
         first = session.say("hello")
         second = session.say(OKAY)
 
@@ -55,7 +57,7 @@ def test_a_prompt_that_concerns_nothing_brings_nothing(ready: Home) -> None:
 
 def test_what_was_shown_once_is_not_shown_again(ready: Home) -> None:
     """The same question a second time in a session finds it in the conversation already."""
-    with ready.talk() as session:
+    with ready.served() as session:
         session.shown(GATE.prompt, GATE.mark)
         session.shown(CACHE.prompt, CACHE.mark)
         again = session.say(GATE.prompt + " once more")
@@ -95,7 +97,7 @@ def test_robots_are_shown_nothing_unless_it_is_set(ready_for_people: Home) -> No
 
 def test_switching_off_is_heard_at_once(ready: Home) -> None:
     """A session that runs is shown nothing from the next prompt on, and something again when it is taken back."""
-    with ready.talk() as session:
+    with ready.served() as session:
         session.say("hello")
         ready.learnings("off")
         off = session.say(GATE.prompt)
@@ -137,7 +139,7 @@ def test_a_subagent_is_shown_what_a_session_starts_with(ready: Home) -> None:
     }
     ready.stub.say(Reply("", (("Agent", given),)))
 
-    with ready.talk() as session:
+    with ready.served() as session:
         session.say("let somebody look around")
     request = next(one for one in ready.stub.requests if given["prompt"] in one.messages[0])
 
@@ -147,7 +149,7 @@ def test_a_subagent_is_shown_what_a_session_starts_with(ready: Home) -> None:
 
 def test_compaction_brings_back_what_had_been_shown(ready: Home) -> None:
     """The conversation is replaced by a summary in which the learning is not; the next request has it again, framed."""
-    with ready.talk() as session:
+    with ready.served() as session:
         session.shown(GATE.prompt, GATE.mark)
         for prompt in ("hello", "and hello again"):
             session.say(prompt)
@@ -162,23 +164,20 @@ def test_compaction_brings_back_what_had_been_shown(ready: Home) -> None:
 
 def test_what_the_model_superseded_is_not_shown_after_it(ready: Home) -> None:
     """Shown, found wrong and superseded in one session: from then on every session is shown the successor."""
-    with Ledger.open(str(ready.ledger)) as ledger:
-        old = ledger.reader.query(GATE.problem).hits[0].id
-    better = {
-        "old": [old],
-        "problem": GATE.problem,
-        "solution": "ask for a second gate with zephyr.lanes",
-        "reason": "the quota is gone",
-    }
-    with ready.talk() as session:
-        before = session.shown(GATE.prompt, GATE.mark)
+    first = {"problem": "the kestrel probe reports KP3301", "solution": "restart kestreld", "category": "bug-fix"}
+    prompt = "the kestrel probe reports KP3301, what do we do about it?"
+    with ready.served() as session:
+        ready.stub.say(Reply("", (("mcp__learnings__record_learning", first),)))
+        made = session.say("note that").last.results[-1]
+        old = json.loads(made["content"] if isinstance(made["content"], str) else made["content"][0]["text"])["id"]
+    before = ready.recalled(prompt, "restart kestreld")
+    better = {**first, "old": [old], "solution": "renew kestrel.crt", "reason": "a restart did not help"}
+    with ready.served() as session:
         ready.stub.say(Reply("", (("mcp__learnings__supersede_learning", better),)))
-        done = session.say("that did not help")
-        again = session.say(GATE.prompt + " once more")
-    other = ready.recalled(GATE.prompt, "zephyr.lanes")
+        done = session.say("that did not help").last.results[-1]
+    after = ready.recalled(prompt, "renew kestrel.crt")
 
-    assert GATE.mark in since(before.request, GATE.prompt)
-    assert not done.last.results[-1].get("is_error"), done.last.results
-    assert GATE.mark not in since(again.request, GATE.prompt + " once more")
-    assert "zephyr.lanes" in since(other, GATE.prompt)
-    assert GATE.mark not in other.text
+    assert "restart kestreld" in since(before, prompt)
+    assert not done.get("is_error"), done
+    assert "renew kestrel.crt" in since(after, prompt)
+    assert "restart kestreld" not in after.text

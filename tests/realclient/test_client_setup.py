@@ -106,7 +106,7 @@ def test_a_folder_inside_the_project_is_the_same_project(ready: Home) -> None:
     inside = ready.project / "services" / "gate"
     inside.mkdir(parents=True)
 
-    with ready.talk(cwd=inside) as session:
+    with ready.served(cwd=inside) as session:
         turn = session.shown(GATE.prompt, GATE.mark)
 
     assert GATE.mark in since(turn.request, GATE.prompt)
