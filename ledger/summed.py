@@ -53,9 +53,10 @@ def _waiting(ledger: str) -> Iterator[tuple[float, str, str, str]]:
             record = handover.record(line.encode())
             if record is None or record.get("kind") != "summary":
                 continue
-            at, texts = record.get("at"), [record.get(name) for name in ("session_id", "cwd", "text")]
-            if isinstance(at, int | float) and all(isinstance(text, str) for text in texts):
-                yield at, *map(str, texts)  # type: ignore[misc]
+            at = record.get("at")
+            session, folder, text = (str(record.get(name) or "") for name in ("session_id", "cwd", "text"))
+            if isinstance(at, int | float) and session and folder and text:
+                yield at, session, folder, text
 
 
 def _passed(session: str, project: str, text: str) -> str:
