@@ -40,8 +40,11 @@ def held_s(turn: Turn) -> float:
 
 
 def is_silent(said: str) -> bool:
-    """Tell whether nothing of ours is in what the model reads: no frame, no line about a hook, no name of ours."""
-    return not any(word in said for word in (FRAME, "UserPromptSubmit", "SessionStart", "learnings", "Traceback"))
+    """Tell whether no hook of ours says anything to the model: no frame, no line about a hook, no traceback.
+
+    That a server connected meanwhile, with its instructions, the client may tell in the same place.
+    """
+    return not any(word in said for word in (FRAME, "UserPromptSubmit", "SessionStart", "Traceback"))
 
 
 def is_whole(said: str, mark: str) -> bool:
