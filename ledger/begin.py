@@ -11,6 +11,7 @@ if TYPE_CHECKING:
 
     from ledger.answer import Hit
     from ledger.echo import Learned
+    from ledger.hook import Asked
     from ledger.reader import Reader
     from ledger.sessions import Sessions
 
@@ -27,15 +28,23 @@ QUIET_DAYS, QUIET_SESSIONS = 7, 10
 """From how many days without a new event, and how many sessions of people since, a person is told."""
 
 
-def summed(reader: Reader, project: str | None, now: float) -> str:
-    """Return the newest summary of a project's sessions as a block, '' when there is none of the last 48 hours."""
-    found = reader.summary(project, now=now) if project is not None else None
+def summed(reader: Reader, asked: Asked, source: str) -> str:
+    """Return the newest summary of a project's sessions as a block, '' when there is none of the last 48 hours.
+
+    After a compaction not one of the session's own: the client has just put a newer one into the context.
+    """
+    from ledger import summed
+
+    session, project = asked.who.session or None, asked.who.project
+    but = session if source == "compact" else None
+    found = summed.newest(reader, project, asked.now, asked.project_of, but) if project is not None else None
     if found is None:
         return ""
     from ledger.frame import aside
 
-    label = f"summary of an earlier session of {found.project} · made by the client · {found.recorded_at[:16]}Z"
-    return aside(label, found.text, SUMMARY_UNITS)
+    at, text = found
+    label = f"summary of an earlier session of {project} · made by the client · {at[:16]}Z"
+    return aside(label, text, SUMMARY_UNITS)
 
 
 def again(

@@ -76,7 +76,7 @@ def compacted(
     if not feeds or not isinstance(session, str) or not isinstance(text, str) or not text.strip() or not project:
         return None
     with ledger.acting(hook()):
-        return ledger.summarise(session, project, text)
+        return ledger.summarise(session, project, handover.spoken(text))
 
 
 def settle(ledger: Ledger, notes: Notes, home: str, project_of: Callable[[str], str | None]) -> Settled:

@@ -6,7 +6,8 @@ summary), `later` what the offline pass reads (what was said last, where the tra
 of JSON lines in each, which only grows up to `FILE_BYTES`, then another; a transcript has one of a single line, which
 the newest replaces. Whoever reads a file takes it away whole, and removes it when all of it is
 done. Killed at any point, a line is there or its hook was never answered, and what was taken and not
-done is offered again. What nobody reads is bounded by `room.py`, which gives up the oldest: nothing new is refused.
+done is offered again: whoever took it holds its lock, which the system lets go with the process. What nobody
+reads is bounded by `room.py`, which gives up the oldest: nothing new is refused.
 No text reaches the disk before it is masked; recalled text is cut out; robots feed nothing unless they are let.
 Lean path: stdlib only.
 """
@@ -29,6 +30,7 @@ try:
 except ImportError:  # Windows: every record goes to a file of its own
     fcntl = None  # type: ignore[assignment]
 
+HAS_LOCKS = bool(fcntl)
 FOLDER = "queue"
 LATER, SOON = "later", "soon"
 
@@ -45,7 +47,7 @@ WAIT_S = 0.1
 """Longest wait for another hook of the same session; then a file of its own is used."""
 
 LEASE_S = 3_600
-"""Seconds after which what somebody took and did not finish is offered again."""
+"""Seconds after which what somebody took and did not finish is offered again, where no lock tells that it is gone."""
 
 BUSY_MS = 50
 """Longest wait for a ledger that is locked, when asking what was shown."""
@@ -79,13 +81,17 @@ class Waiting(NamedTuple):
 
 
 class Taken(NamedTuple):
-    """What was taken: every whole line of a file, oldest first; `torn` counts lines that a kill cut off."""
+    """What was taken: every whole line of a file, oldest first; `torn` counts lines that a kill cut off.
+
+    `held` is the open file with its lock until `done` or `give_back`, then empty.
+    """
 
     session: str
     lane: str
     path: str
     records: list[dict[str, Any]]
     torn: int
+    held: list[int]
 
 
 def folder_beside(ledger: str) -> str:
@@ -115,7 +121,7 @@ def _texted(
     if not feeds or not session or not text.strip():
         return Handed("robot" if not feeds else "empty")
     try:
-        own, kinds, echoes = _own_words(ledger, text, session)
+        own, kinds, echoes = _own_words(ledger, spoken(text) if kind == "summary" else text, session)
     except Exception as error:  # noqa: BLE001 - whatever failed, nothing may be stored
         return Handed(f"guard {type(error).__name__}")
     if not own.strip():
@@ -192,6 +198,14 @@ def _own_words(ledger: str, text: str, session: str) -> tuple[str, list[str], li
         parts = (kept[:half], kept[-half:])
         clean = " … ".join(part.decode("utf-8", "ignore") for part in parts)
     return clean, list(dict.fromkeys(kinds)), echoes
+
+
+def spoken(text: str) -> str:
+    """Return a summary as the client shows it to its own model: without the draft before it, and without tags."""
+    if "<" not in text:
+        return text
+    final = re.sub(r"(?is)\A\s*<analysis>.*?(?:</analysis>|(?=<summary>))", "", text)
+    return re.sub(r"(?i)\A\s*<summary>|</summary>\s*\Z", "", final).strip()
 
 
 def _without_private(text: str) -> str:
@@ -382,34 +396,46 @@ def waiting(ledger: str, lane: str | None = None) -> list[Waiting]:
 def take(ledger: str, one: Waiting, now: float | None = None) -> Taken | None:
     """Take one file away from the hooks and read it; None when somebody else has it, or it is gone.
 
-    What is taken is offered again after `LEASE_S`, unless `done` removed it.
+    Nobody else gets it until `done` removes it, `give_back` offers it again, or this process ends.
     """
     at = time.time() if now is None else now
-    path = one.path
     try:
-        fd = os.open(path, os.O_RDWR | getattr(os, "O_NOFOLLOW", 0))
+        fd = os.open(one.path, os.O_RDWR | getattr(os, "O_NOFOLLOW", 0))
     except OSError:
         return None
     try:
-        if fcntl is not None and not (_locked(fd) and _is_still(path, fd)):
-            return None
-        if one.is_taken and at - os.fstat(fd).st_mtime < LEASE_S:
-            return None
-        if not one.is_taken:
-            path = path.removesuffix("jsonl") + f"{os.urandom(8).hex()}.taken"
-            os.rename(one.path, path)
-        os.utime(path, (at, at))
-        with os.fdopen(os.dup(fd), "rb") as file:
-            lines = file.read().split(b"\n")
+        taken = _taken(one, fd, at)
     except OSError:
-        return None
-    finally:
+        taken = None
+    if taken is None or not HAS_LOCKS:  # without locks nothing is held, and Windows removes no open file
         os.close(fd)
-    records = [found for line in lines if line and (found := _record(line)) is not None]
-    return Taken(one.session, one.lane, path, records, sum(1 for line in lines if line) - len(records))
+    return taken
 
 
-def _record(line: bytes) -> dict[str, Any] | None:
+def _taken(one: Waiting, fd: int, at: float) -> Taken | None:
+    """Take what is open; None when somebody else has it.
+
+    Raises:
+        OSError: it cannot be renamed or read.
+    """
+    if HAS_LOCKS and not (_locked(fd) and _is_still(one.path, fd)):
+        return None
+    if not HAS_LOCKS and one.is_taken and at - os.fstat(fd).st_mtime < LEASE_S:
+        return None
+    path = one.path
+    if not one.is_taken:
+        path = path.removesuffix("jsonl") + f"{os.urandom(8).hex()}.taken"
+        os.rename(one.path, path)
+    os.utime(path, (at, at))
+    with os.fdopen(os.dup(fd), "rb") as file:
+        lines = file.read().split(b"\n")
+    records = [found for line in lines if line and (found := record(line)) is not None]
+    held = [fd] if HAS_LOCKS else []
+    return Taken(one.session, one.lane, path, records, sum(1 for line in lines if line) - len(records), held)
+
+
+def record(line: bytes) -> dict[str, Any] | None:
+    """Return what a line of the queue says, None when it is broken."""
     try:
         found = json.loads(line)
     except (ValueError, RecursionError):
@@ -422,17 +448,25 @@ def give_back(taken: Taken) -> None:
     try:
         os.utime(taken.path, (0, 0))
     except OSError:
-        return  # gone, or of a disk that is: nothing is left to offer
+        pass  # gone, or of a disk that is: nothing is left to offer
+    finally:
+        _let_go(taken)
 
 
 def is_due(one: Waiting, now: float | None = None) -> bool:
-    """Tell whether a file may be taken: nobody has it, or whoever had it did not finish in `LEASE_S`."""
+    """Tell whether a file may be taken: nobody has it, or whoever had it did not finish and is gone."""
     if not one.is_taken:
         return True
     try:
-        return (time.time() if now is None else now) - os.stat(one.path).st_mtime >= LEASE_S
+        if not HAS_LOCKS:
+            return (time.time() if now is None else now) - os.stat(one.path).st_mtime >= LEASE_S
+        fd = os.open(one.path, os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0))
     except OSError:
         return False
+    try:
+        return _locked(fd)
+    finally:
+        os.close(fd)
 
 
 def done(taken: Taken) -> None:
@@ -441,4 +475,12 @@ def done(taken: Taken) -> None:
         os.unlink(taken.path)
     except FileNotFoundError:
         return
+    finally:
+        _let_go(taken)
     _sync(os.path.dirname(taken.path))
+
+
+def _let_go(taken: Taken) -> None:
+    """Close a file, and with it its lock; once more does nothing."""
+    while taken.held:
+        os.close(taken.held.pop())

@@ -164,7 +164,7 @@ def test_where_the_transcript_is_waits_with_its_length(ledger: Ledger, transcrip
 
 
 def test_what_is_taken_is_offered_again_until_it_is_done(ledger: Ledger) -> None:
-    """A pass that was killed loses nothing; meanwhile nobody else gets it, and new records wait apart."""
+    """Meanwhile nobody else gets it, and new records wait apart; when its process has gone, somebody does at once."""
     handover.stopped(ledger.path, SAID)
     (one,) = waiting(ledger.path)
     first = take(ledger.path, one)
@@ -173,13 +173,51 @@ def test_what_is_taken_is_offered_again_until_it_is_done(ledger: Ledger) -> None
     handover.stopped(ledger.path, SAID | {"last_assistant_message": "Another."})
     held = next(one for one in waiting(ledger.path) if one.is_taken)
     assert take(ledger.path, held) is None
-    again = take(ledger.path, held, time.time() + LEASE_S + 1)
+    assert not handover.is_due(held)
+    os.close(first.held.pop())  # as the system does when a process is killed
+    assert handover.is_due(held)
+    again = take(ledger.path, held)
 
     assert again is not None
     assert again.records == first.records
     done(again)
     done(again)
     assert [record["text"] for record in taken(ledger)] == ["Another."]
+
+
+def test_what_a_killed_process_had_taken_is_offered_at_once(ledger: Ledger) -> None:
+    """A server that its client ends while it imports keeps nothing back."""
+    handover.stopped(ledger.path, SAID)
+    script = "import sys; from ledger import handover as h; t = h.take(sys.argv[1], h.waiting(sys.argv[1])[0]); "
+    command = [sys.executable, "-c", script + "print(len(t.records), flush=True); sys.stdin.read()", ledger.path]
+    home = Path(handover.__file__).parent.parent
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, cwd=home) as child:
+        assert child.stdout is not None
+        assert child.stdout.readline() == b"1\n"
+        (held,) = waiting(ledger.path)
+        before = take(ledger.path, held)
+        child.kill()
+
+    assert before is None
+    assert [record["text"] for record in taken(ledger)] == ["The job moved."]
+
+
+def test_where_no_lock_tells_what_was_taken_is_offered_after_an_hour(
+    ledger: Ledger, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As on Windows."""
+    monkeypatch.setattr(handover, "HAS_LOCKS", False)
+    handover.stopped(ledger.path, SAID)
+    (one,) = waiting(ledger.path)
+    first = take(ledger.path, one)
+    (held,) = waiting(ledger.path)
+    soon, late = time.time() + LEASE_S - 60, time.time() + LEASE_S + 60
+
+    assert first is not None
+    assert not handover.is_due(held, soon)
+    assert take(ledger.path, held, soon) is None
+    assert handover.is_due(held, late)
+    assert take(ledger.path, held, late) is not None
 
 
 def test_a_line_that_a_kill_cut_off_costs_only_itself(ledger: Ledger) -> None:
@@ -376,3 +414,20 @@ def test_what_could_not_be_done_is_offered_again_at_once(ledger: Ledger) -> None
 
     assert handover.is_due(held)
     assert take(ledger.path, held) is not None
+
+
+@pytest.mark.parametrize(
+    ("given", "kept"),
+    [
+        ("<analysis>\nthey said hello\n</analysis>\n\n<summary>\nWe moved the job.\n</summary>\n", "We moved the job."),
+        ("<analysis>they said hello\n<summary>We moved the job.</summary>", "We moved the job."),
+        ("<summary>We moved the job.", "We moved the job."),
+        ("We moved <summary> and <analysis>.", "We moved <summary> and <analysis>."),
+        ("<analysis>We moved the job.", "<analysis>We moved the job."),
+    ],
+)
+def test_a_summary_waits_as_the_client_shows_it(ledger: Ledger, given: str, kept: str) -> None:
+    """The hook is told the model's draft as well, which the client leaves out; words in a sentence stay."""
+    handover.compacted(ledger.path, SAID | {"compact_summary": given})
+
+    assert [one["text"] for one in taken(ledger, SOON)] == [kept]

@@ -58,6 +58,7 @@ LEVELS = {
         "sessions",
         "home",
         "ready",
+        "summed",
         "begin",
         "hook",
         "usage",

@@ -99,8 +99,9 @@ def owned(path: str, tmp_path: Path) -> str:
         folder = os.path.dirname(path)
         for name in ("", *os.listdir(folder)):
             os.chown(os.path.join(folder, name), NOBODY, NOBODY)
-        for above in (tmp_path, *tmp_path.parents[:2]):
-            os.chmod(above, os.stat(above).st_mode | 0o011)
+        for above in (tmp_path, *tmp_path.parents):
+            if os.stat(above).st_mode & 0o001 == 0:
+                os.chmod(above, os.stat(above).st_mode | 0o011)
     return path
 
 

@@ -39,6 +39,9 @@ OURS = ("ledger.cli", "hook_main.py", "learnings serve", "learnings hook")
 RUN_S = 60
 """Longest that a test waits for the client."""
 
+SHOWN_S = 100
+"""Longest that a test asks again: what hung once is left alone for a minute."""
+
 
 class Missing(Exception):
     """Something that these tests need is not on this machine."""
@@ -75,6 +78,14 @@ def installed() -> Path:
     if held != VERSION:
         raise Missing(f"the client in version {VERSION}: {folder} holds {held}")
     return program.resolve()
+
+
+def client_said() -> str:
+    """Install the client when it is not there; return where it is, or what is missing."""
+    try:
+        return f"{PACKAGE} {VERSION}: {installed()}"
+    except Missing as error:
+        return f"missing: {error}"
 
 
 # -- a home ----------------------------------------------------------------------------------------------------------
@@ -129,6 +140,21 @@ class Home:
         assert done.returncode == 0, done.stdout + done.stderr
         return self.stub.with_text(prompt, 1)
 
+    def recalled(self, prompt: str, mark: str, *words: str) -> Request:
+        """Begin a session of `claude -p` and return its first request in which a prompt is answered by a word."""
+        with self.served(*words) as session:
+            return session.shown(prompt, mark).request
+
+    def served(self, *words: str, cwd: Path | None = None) -> "Talk":
+        """Begin a session as `talk` does, and wait until it has our server's list of tools."""
+        made = self.talk(*words, cwd=cwd)
+        try:
+            made.until_served()
+        except BaseException:
+            made.close()
+            raise
+        return made
+
     def talk(self, *words: str, cwd: Path | None = None) -> "Talk":
         """Begin a session of `claude -p` that takes several prompts."""
         return Talk(self, cwd or self.project, words)
@@ -174,6 +200,32 @@ class Home:
     def servers(self) -> list[int]:
         """Return the pids of the ledger's servers that run with this HOME."""
         return [pid for pid, line in self.ours().items() if line.endswith(" serve")]
+
+
+def has_open(pid: int, file: Path) -> bool:
+    """Tell whether a process has a file open."""
+    for name in _listed(f"/proc/{pid}/fd"):
+        with suppress(OSError):
+            if os.readlink(f"/proc/{pid}/fd/{name}") == str(file):
+                return True
+    return False
+
+
+def _listed(folder: str) -> list[str]:
+    try:
+        return os.listdir(folder)
+    except OSError:
+        return []  # it ended meanwhile
+
+
+def is_below(pid: int, above: int) -> bool:
+    """Tell whether a process was begun by another one, or by one that this began."""
+    while pid > 1 and pid != above:
+        try:
+            pid = int(Path(f"/proc/{pid}/stat").read_text("utf-8").rpartition(")")[2].split()[1])
+        except OSError:
+            return False
+    return pid == above
 
 
 def gone(pids: Sequence[int], timeout_s: float = 10) -> list[int]:
@@ -232,6 +284,10 @@ class Talk:
         return self
 
     def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Say that nothing more comes, and wait for the end."""
         assert self.process.stdin is not None
         assert self.process.stdout is not None
         with suppress(BrokenPipeError):
@@ -244,6 +300,22 @@ class Talk:
         self._reader.join()
         self.process.stdout.close()
 
+    def until_served(self) -> None:
+        """Wait until the server of this session opens the ledger, which it does when it is asked for its tools.
+
+        Raises:
+            TimeoutError: that never came.
+        """
+        end = time.monotonic() + RUN_S
+        while not any(
+            has_open(pid, self._home.ledger) for pid in self._home.servers() if is_below(pid, self.process.pid)
+        ):
+            if time.monotonic() > end:
+                raise TimeoutError("the server was never asked for its tools")
+            with suppress(subprocess.TimeoutExpired):
+                self.process.wait(0.1)
+                raise TimeoutError("the session ended")
+
     def say(self, prompt: str) -> Turn:
         """Give a prompt and wait for the end of its turn.
 
@@ -254,6 +326,23 @@ class Talk:
         result, hooks = self._turn(prompt)
         made = [request for request in self._home.stub.requests[before:] if prompt in request.spoken]
         return Turn(made[0].at - begun, made[0], made[-1], result, hooks)
+
+    def shown(self, prompt: str, mark: str) -> Turn:
+        """Give a prompt until its answer holds a word that the prompt does not, and return that turn.
+
+        A recall that comes too late is silence: on a busy machine the first one may, since everything is
+        loaded for it, and what was late once is left to rest.
+
+        Raises:
+            TimeoutError: it never was.
+        """
+        end = time.monotonic() + SHOWN_S
+        while time.monotonic() < end:
+            turn = self.say(prompt)
+            (place,) = [number for number, text in enumerate(turn.request.messages) if prompt in text][-1:]
+            if mark in "\n".join(turn.request.messages[place:]):
+                return turn
+        raise TimeoutError(f"no {mark!r} was shown")
 
     def send(self, prompt: str) -> None:
         """Give a prompt and wait for nothing."""
@@ -299,6 +388,7 @@ class Terminal:
         tmux = shutil.which("tmux")
         if tmux is None:
             raise Missing("tmux, which gives the client a terminal")
+        self._home = home
         self._folder = tempfile.TemporaryDirectory(prefix="realclient-")  # a socket's path has to be short
         self._tmux = [tmux, "-S", f"{self._folder.name}/s", "-f", os.devnull]
         drawn = f"{self._folder.name}/drawn"
@@ -343,6 +433,20 @@ class Terminal:
             TimeoutError: they stayed.
         """
         return self._drawn_until(lambda screen: words not in screen, f"still {words!r}", timeout_s)
+
+    def until_served(self, timeout_s: float = 30) -> None:
+        """Wait until the client listens and has our server's list of tools: then the server opens the ledger.
+
+        Raises:
+            TimeoutError: that never came.
+        """
+        self.until("❯", timeout_s)
+        end = time.monotonic() + timeout_s
+        while not any(has_open(pid, self._home.ledger) for pid in self._home.servers()):
+            if time.monotonic() > end:
+                raise TimeoutError("the server was never asked for its tools")
+            self._draws(0.1)
+        self.until("❯", timeout_s)
 
     def type(self, words: str) -> None:
         """Type a line and send it off."""

@@ -12,10 +12,11 @@ from typing import Any, NamedTuple
 
 
 class Reply(NamedTuple):
-    """What the model says: a text, and calls of tools as (name, arguments)."""
+    """What the model says: a text, calls of tools as (name, arguments), and how many tokens it had to read."""
 
     text: str = "Done."
     calls: tuple[tuple[str, dict[str, Any]], ...] = ()
+    read_tokens: int = 1_000
 
 
 class Request(NamedTuple):
@@ -188,7 +189,7 @@ def message(number: int, model: str, reply: Reply) -> dict[str, Any]:
     return {
         "id": f"msg_{number:05d}", "type": "message", "role": "assistant", "model": model, "content": content,
         "stop_reason": "tool_use" if reply.calls else "end_turn", "stop_sequence": None,
-        "usage": {"input_tokens": 1_000, "output_tokens": 10},
+        "usage": {"input_tokens": reply.read_tokens, "output_tokens": 10},
     }  # fmt: skip
 
 

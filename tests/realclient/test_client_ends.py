@@ -13,11 +13,11 @@ pytestmark = pytest.mark.realclient
 
 def test_two_sessions_at_once_are_each_shown_their_own(ready: Home) -> None:
     """What one was shown is not missing in the other, and each has a server of its own."""
-    with ready.talk() as one, ready.talk() as other:
+    with ready.served() as one, ready.served() as other:
         one.say("hello from one")
         other.say("hello from the other")
-        first, second = one.say(GATE.prompt), other.say(CACHE.prompt)
-        crossed = other.say(GATE.prompt)
+        first, second = one.shown(GATE.prompt, GATE.mark), other.shown(CACHE.prompt, CACHE.mark)
+        crossed = other.shown(GATE.prompt, GATE.mark)
         servers = ready.servers()
 
     assert GATE.mark in since(first.request, GATE.prompt)
@@ -31,7 +31,7 @@ def test_two_sessions_at_once_are_each_shown_their_own(ready: Home) -> None:
 def test_a_session_that_ends_leaves_no_process(ready: Home) -> None:
     """The client closes, and our server is gone."""
     before = ready.ours()
-    with ready.talk() as session:
+    with ready.served() as session:
         session.say(GATE.prompt)
         during = list(ready.ours())
 
@@ -44,7 +44,7 @@ def test_a_session_that_ends_leaves_no_process(ready: Home) -> None:
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGKILL], ids=lambda n: n.name)
 def test_a_client_that_is_killed_leaves_no_process(ready: Home, number: signal.Signals) -> None:
     """Whatever it was killed with; the ledger is whole afterwards."""
-    with ready.talk() as session:
+    with ready.served() as session:
         session.say(GATE.prompt)
         during = list(ready.ours())
         os.kill(session.process.pid, number)

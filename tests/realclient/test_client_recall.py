@@ -1,5 +1,7 @@
 """What the model reads of the ledger in the real client: seen in the requests that it sends."""
 
+import json
+
 import pytest
 
 from ledger.ledger import Ledger
@@ -12,7 +14,7 @@ pytestmark = pytest.mark.realclient
 
 def test_a_prompt_brings_its_learning_inside_the_frame(ready: Home) -> None:
     """The words of the answer stand in the request, after the hook's label and before the end of the frame."""
-    request = ready.ask(GATE.prompt)
+    request = ready.recalled(GATE.prompt, GATE.mark)
 
     said = since(request, GATE.prompt)
     framed = said[said.index(OPENING) : said.index(CLOSING, said.index(OPENING))]
@@ -36,7 +38,7 @@ def test_what_was_superseded_is_not_shown(ready: Home) -> None:
         old = ledger.reader.query(GATE.problem).hits[0]
         ledger.supersede(old.id, GATE.problem, "ask for a second gate with zephyr.lanes", "the quota is gone")
 
-    request = ready.ask(GATE.prompt)
+    request = ready.recalled(GATE.prompt, "zephyr.lanes")
 
     assert "zephyr.lanes" in since(request, GATE.prompt)
     assert GATE.mark not in request.text
@@ -44,20 +46,20 @@ def test_what_was_superseded_is_not_shown(ready: Home) -> None:
 
 def test_a_prompt_that_concerns_nothing_brings_nothing(ready: Home) -> None:
     """Neither a frame nor a line of the client's that a hook ran."""
-    with ready.talk() as session:
+    with ready.served() as session:
         first = session.say("hello")
         second = session.say(OKAY)
 
-    assert [hook.event for hook in second.hooks] == ["UserPromptSubmit"]
+    assert [hook.event for hook in second.hooks if hook.event != "Stop"] == ["UserPromptSubmit"]
     assert since(second.request, OKAY).strip() == OKAY
     assert "UserPromptSubmit" not in first.request.spoken + second.request.spoken
 
 
 def test_what_was_shown_once_is_not_shown_again(ready: Home) -> None:
     """The same question a second time in a session finds it in the conversation already."""
-    with ready.talk() as session:
-        session.say(GATE.prompt)
-        session.say(CACHE.prompt)
+    with ready.served() as session:
+        session.shown(GATE.prompt, GATE.mark)
+        session.shown(CACHE.prompt, CACHE.mark)
         again = session.say(GATE.prompt + " once more")
 
     assert again.request.spoken.count(GATE.mark) == 1
@@ -85,7 +87,7 @@ def test_robots_are_shown_nothing_unless_it_is_set(ready_for_people: Home) -> No
     without = home.ask(GATE.prompt)
     home.learnings("config", "set", "robots", "on")
     home.stub.requests.clear()
-    served = home.ask(GATE.prompt)
+    served = home.recalled(GATE.prompt, GATE.mark)
 
     assert FRAME not in without.text
     assert "hook additional context" not in without.spoken
@@ -95,12 +97,12 @@ def test_robots_are_shown_nothing_unless_it_is_set(ready_for_people: Home) -> No
 
 def test_switching_off_is_heard_at_once(ready: Home) -> None:
     """A session that runs is shown nothing from the next prompt on, and something again when it is taken back."""
-    with ready.talk() as session:
+    with ready.served() as session:
         session.say("hello")
         ready.learnings("off")
         off = session.say(GATE.prompt)
         ready.learnings("on")
-        on = session.say(CACHE.prompt)
+        on = session.shown(CACHE.prompt, CACHE.mark)
 
     assert GATE.mark not in off.request.text
     assert CACHE.mark in since(on.request, CACHE.prompt)
@@ -120,7 +122,7 @@ def test_the_plugins_folder_brings_the_same(home: Home, plugin: str) -> None:
     """Start, prompt and tools, without a setup."""
     teach(home)
 
-    request = home.ask(GATE.prompt, "--plugin-dir", plugin)
+    request = home.recalled(GATE.prompt, GATE.mark, "--plugin-dir", plugin)
 
     assert PINNED.solution in request.spoken[request.spoken.index(STARTING) :]
     assert GATE.mark in since(request, GATE.prompt)
@@ -137,7 +139,7 @@ def test_a_subagent_is_shown_what_a_session_starts_with(ready: Home) -> None:
     }
     ready.stub.say(Reply("", (("Agent", given),)))
 
-    with ready.talk() as session:
+    with ready.served() as session:
         session.say("let somebody look around")
     request = next(one for one in ready.stub.requests if given["prompt"] in one.messages[0])
 
@@ -147,8 +149,8 @@ def test_a_subagent_is_shown_what_a_session_starts_with(ready: Home) -> None:
 
 def test_compaction_brings_back_what_had_been_shown(ready: Home) -> None:
     """The conversation is replaced by a summary in which the learning is not; the next request has it again, framed."""
-    with ready.talk() as session:
-        session.say(GATE.prompt)
+    with ready.served() as session:
+        session.shown(GATE.prompt, GATE.mark)
         for prompt in ("hello", "and hello again"):
             session.say(prompt)
         ready.stub.say(Reply("<summary>they greeted each other</summary>"))
@@ -158,3 +160,24 @@ def test_compaction_brings_back_what_had_been_shown(ready: Home) -> None:
     assert "they greeted each other" in after.request.spoken
     assert after.request.spoken.count(GATE.solution) == 1
     assert f"SessionStart {OPENED}" in after.request.spoken
+
+
+def test_what_the_model_superseded_is_not_shown_after_it(ready: Home) -> None:
+    """Shown, found wrong and superseded in one session: from then on every session is shown the successor."""
+    first = {"problem": "the kestrel probe reports KP3301", "solution": "restart kestreld", "category": "bug-fix"}
+    prompt = "the kestrel probe reports KP3301, what do we do about it?"
+    with ready.served() as session:
+        ready.stub.say(Reply("", (("mcp__learnings__record_learning", first),)))
+        made = session.say("note that").last.results[-1]
+        old = json.loads(made["content"] if isinstance(made["content"], str) else made["content"][0]["text"])["id"]
+    before = ready.recalled(prompt, "restart kestreld")
+    better = {**first, "old": [old], "solution": "renew kestrel.crt", "reason": "a restart did not help"}
+    with ready.served() as session:
+        ready.stub.say(Reply("", (("mcp__learnings__supersede_learning", better),)))
+        done = session.say("that did not help").last.results[-1]
+    after = ready.recalled(prompt, "renew kestrel.crt")
+
+    assert "restart kestreld" in since(before, prompt)
+    assert not done.get("is_error"), done
+    assert "renew kestrel.crt" in since(after, prompt)
+    assert "restart kestreld" not in after.text

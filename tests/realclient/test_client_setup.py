@@ -50,12 +50,15 @@ def test_uninstalling_gives_every_byte_back(home: Home) -> None:
 
 
 def test_uninstalling_after_sessions_leaves_the_clients_own_changes(home: Home) -> None:
-    """The settings are byte for byte what they were; in the file that the client writes to, only ours is gone."""
+    """The settings are byte for byte what they were; in the file that the client writes to, only ours is gone.
+
+    That one is not what it was, so that its backup stays, for the person to compare.
+    """
     home.settings.write_text(SETTINGS)
     home.state.write_text(STATE)
     teach(home)
     home.learnings("setup", "claude-code", "--allow-tools")
-    served = home.ask(GATE.prompt)
+    served = home.recalled(GATE.prompt, GATE.mark)
     home.stub.requests.clear()
 
     home.learnings("setup", "claude-code", "--uninstall")
@@ -68,7 +71,7 @@ def test_uninstalling_after_sessions_leaves_the_clients_own_changes(home: Home) 
     assert len(state) > 2
     assert FRAME not in after.text
     assert not any("learnings" in name for name in after.tools)
-    assert [name for name in below(home.folder) if name.endswith(BACKUP)] == []
+    assert [name for name in below(home.folder) if name.endswith(BACKUP)] == [".claude.json" + BACKUP]
 
 
 def test_the_plugin_is_one_that_the_clients_directory_would_take(home: Home, plugin: str) -> None:
@@ -86,7 +89,7 @@ def test_the_plugin_is_installed_from_this_folder_as_a_marketplace(home: Home, p
         done = home.claude("plugin", *words)
         assert done.returncode == 0, done.stdout + done.stderr
 
-    served = home.ask(GATE.prompt)
+    served = home.recalled(GATE.prompt, GATE.mark)
     removed = home.claude("plugin", "uninstall", "learnings@learning-ledger")
     home.stub.requests.clear()
     after = home.ask(GATE.prompt)
@@ -103,8 +106,8 @@ def test_a_folder_inside_the_project_is_the_same_project(ready: Home) -> None:
     inside = ready.project / "services" / "gate"
     inside.mkdir(parents=True)
 
-    with ready.talk(cwd=inside) as session:
-        turn = session.say(GATE.prompt)
+    with ready.served(cwd=inside) as session:
+        turn = session.shown(GATE.prompt, GATE.mark)
 
     assert GATE.mark in since(turn.request, GATE.prompt)
     assert f"· {PROJECT} ·" in since(turn.request, GATE.prompt)

@@ -24,7 +24,7 @@ def terminal(ready_for_people: Home) -> Iterator[Terminal]:
     except Missing as error:
         lacking(error)
     with made:
-        made.until("❯")
+        made.until_served()
         yield made
 
 

@@ -18,9 +18,8 @@ TOOLS = "mcp__learnings__"
 def called(home: Home, *calls: tuple[str, dict[str, Any]]) -> list[dict[str, Any]]:
     """Let the model make these calls, one a turn, and return their results as it reads them."""
     home.stub.say(*(Reply("", ((TOOLS + name, given),)) for name, given in calls))
-    done = home.claude("-p", "--", "do it")
-    assert done.returncode == 0, done.stderr
-    return last(home).results
+    with home.served() as session:
+        return session.say("do it").last.results
 
 
 def last(home: Home) -> Request:
@@ -57,7 +56,7 @@ def test_what_is_recorded_and_superseded_is_in_the_ledger(ready: Home) -> None:
     """Three calls of one session: record, supersede, search; the agent's project is that of the folder."""
     first = {"problem": "the kestrel probe reports KP3301", "solution": "restart kestreld", "category": "bug-fix"}
     ready.stub.say(Reply("", ((TOOLS + "record_learning", first),)))
-    with ready.talk() as session:
+    with ready.served() as session:
         recorded = document(session.say("note that").last.results[0])
         better = {**first, "old": [recorded["id"]], "solution": "renew kestrel.crt", "reason": "a restart did not help"}
         ready.stub.say(Reply("", ((TOOLS + "supersede_learning", better),)))
@@ -118,7 +117,7 @@ def test_recording_is_refused_without_the_permission(home: Home) -> None:
 
 def test_the_tool_of_the_prompts_hook_costs_the_model_nothing(ready: Home) -> None:
     """Neither its description nor its name is in a request; the hook calls it all the same."""
-    request = ready.ask(GATE.prompt)
+    request = ready.recalled(GATE.prompt, GATE.mark)
 
     assert f"{TOOLS}recall" not in request.text
     assert GATE.mark in request.spoken
