@@ -114,7 +114,7 @@ def play(session: Session) -> None:
     session.run("help")
     session.run("help", "undo")
     session.run("init")
-    session.run("import", memory, session.folder / "missing.md")
+    session.run("import", memory, session.folder / "missing.md", expected=10)
     session.run("scan")
     index = session.folder / ".claude" / "agent-memory" / "cook" / "MEMORY.md"
     index.parent.mkdir()
