@@ -28,23 +28,24 @@ QUIET_DAYS, QUIET_SESSIONS = 7, 10
 """From how many days without a new event, and how many sessions of people since, a person is told."""
 
 
-def summed(reader: Reader, asked: Asked, source: str) -> str:
+def summed(reader: Reader, asked: Asked) -> str:
     """Return the newest summary of a project's sessions as a block, '' when there is none of the last 48 hours.
 
-    After a compaction not one of the session's own: the client has just put a newer one into the context.
+    One of this very session is of an earlier compaction, and is called so: the
+    client hands over the newest only after this, and puts it into the context itself.
     """
     from ledger import summed
 
-    session, project = asked.who.session or None, asked.who.project
-    but = session if source == "compact" else None
-    found = summed.newest(reader, project, asked.now, asked.project_of, but) if project is not None else None
+    project = asked.who.project
+    found = summed.newest(reader, project, asked.now, asked.project_of) if project is not None else None
     if found is None:
         return ""
     from ledger.frame import aside
 
-    at, text = found
-    label = f"summary of an earlier session of {project} · made by the client · {at[:16]}Z"
-    return aside(label, text, SUMMARY_UNITS)
+    whose = f"of an earlier session of {project}"
+    if found.session == asked.who.session:
+        whose = f"of this session of {project}, from an earlier compaction"
+    return aside(f"summary {whose} · made by the client · {found.at[:16]}Z", found.text, SUMMARY_UNITS)
 
 
 def again(

@@ -284,9 +284,8 @@ def _occurrences(phrase: list[str], text: list[str]) -> int:
 
 
 def summary(
-    reader: "Reader", project: str, within_hours: int, as_of: int | None = None, now: float | None = None,
-    but: str | None = None,
-) -> Summary | None:  # fmt: skip
+    reader: "Reader", project: str, within_hours: int, as_of: int | None = None, now: float | None = None
+) -> Summary | None:
     """Return the newest summary of a project's sessions; see `Reader.summary`."""
     moment = time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime(now))
     if as_of is not None:
@@ -297,7 +296,6 @@ def summary(
         "moment": moment,
         "age": f"-{within_hours} hours",
         "at": sql.NOW if as_of is None else as_of,
-        "but": but,
     }
     found = reader.rows(sql.SUMMARY, binds)
     return Summary(*found[0]) if found else None

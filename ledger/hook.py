@@ -258,7 +258,7 @@ def _started(asked: Asked, source: str) -> str:
     with Opened(asked.path) as desk:
         text, summary = None, ""
         if source != "startup":
-            summary = begin.summed(desk.reader, asked, source)
+            summary = begin.summed(desk.reader, asked)
             if session is not None:
                 text = begin.again(desk.reader, session, project, asked.now, asked.repeated)
         elif session is not None and ready.make(asked, desk.reader):

@@ -213,19 +213,17 @@ class Reader:
         return self._spaces.of(self, scope)
 
     def summary(
-        self, project: str, within_hours: int = SUMMARY_HOURS, *, as_of: int | None = None, now: float | None = None,
-        but: str | None = None,
-    ) -> Summary | None:  # fmt: skip
+        self, project: str, within_hours: int = SUMMARY_HOURS, *, as_of: int | None = None, now: float | None = None
+    ) -> Summary | None:
         """Return the newest summary of a project's sessions, None when there is none that young.
 
         Args:
             as_of: the newest one at this seq; the hours count from when that was.
             now: seconds since 1970 that the hours count from otherwise, instead of the clock's.
-            but: a session whose own summaries are left out.
         """
         from ledger import browse
 
-        return browse.summary(self, project, within_hours, as_of, now, but)
+        return browse.summary(self, project, within_hours, as_of, now)
 
     # -- questions -----------------------------------------------------------------------------------------------------
 

@@ -3,13 +3,14 @@
 The client makes a summary, starts the session again, and only then hands the
 summary over (2.1.332: PreCompact, SessionStart, PostCompact). So the one of
 this very compaction is never here in time, and need not be: the client puts it
-into the context itself, and an older one of the same session is out of date
-then. What another session has just handed over is read from the queue, for the
+into the context itself. What another session has just handed over is read from the queue, for the
 server comes to it only every two seconds.
 Lean path: stdlib only.
 """
 
 from __future__ import annotations
+
+from typing import NamedTuple
 
 from ledger import door, handover, place
 from ledger.errors import LedgerError
@@ -25,24 +26,25 @@ QUEUE_FILES_MAX = 20
 """Files of the queue that are looked into, the last written first."""
 
 
-def newest(
-    reader: Reader, project: str, now: float, project_of: Callable[[str], str | None], but: str | None = None
-) -> tuple[str, str] | None:
-    """Return time and text of the newest summary of the last 48 hours, None when there is none.
+class Summed(NamedTuple):
+    """When a summary was made, of which session, and what it says."""
 
-    Args:
-        project_of: tells the project of a folder.
-        but: a session whose own summaries are left out.
-    """
+    at: str
+    session: str
+    text: str
+
+
+def newest(reader: Reader, project: str, now: float, project_of: Callable[[str], str | None]) -> Summed | None:
+    """Return the newest summary of the last 48 hours, None when there is none; `project_of` tells that of a folder."""
     from ledger.exposure import time_text
 
-    kept = reader.summary(project, now=now, but=but)
-    found = [(kept.recorded_at, kept.text)] if kept is not None else []
+    kept = reader.summary(project, now=now)
+    found = [Summed(kept.recorded_at, kept.session, kept.text)] if kept is not None else []
     names = reader.projects(project)
     for at, session, folder, text in _waiting(reader.path):
-        if now - at <= SUMMARY_HOURS * 3_600 and session != but and project_of(folder) in names:
+        if now - at <= SUMMARY_HOURS * 3_600 and project_of(folder) in names:
             passed = _passed(session, project, text)
-            found += [(time_text(at), passed)] if passed else []
+            found += [Summed(time_text(at), session, passed)] if passed else []
     return max(found, default=None)
 
 

@@ -232,6 +232,16 @@ def test_the_newest_summary_comes_before_what_was_shown(known: Ledger, folder: P
     assert len(text) <= 6_000
 
 
+def test_a_summary_of_the_session_itself_is_called_so(known: Ledger, folder: Path) -> None:
+    """The client hands over the newest only after the start; the one that is here is of an earlier compaction."""
+    known.summarise("s1", "demo", "We moved the nightly job.")
+
+    text = answered(known, "session-start", folder, source="compact")
+
+    assert "We moved the nightly job." in text
+    assert "summary of this session of demo, from an earlier compaction" in text
+
+
 @pytest.mark.parametrize("source", ["startup", "compact"])
 def test_a_summary_is_for_a_context_that_went(known: Ledger, folder: Path, source: str) -> None:
     """A session that starts is not shown it; one that was shown nothing yet gets the start block after it."""
