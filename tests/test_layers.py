@@ -75,6 +75,8 @@ LEVELS = {
         "ledger",
         "capture",
         "ingest",
+        "trust",
+        "review",
         "audit",
         "export",
         "eval_label",
