@@ -49,7 +49,8 @@ def _granted(call: Call, path: str) -> Result:
     if done.seq is None:
         for text in done.remarks:
             call.remark(text)
-        line = f"nothing new to trust in {path}: {done.already} of it {'is' if done.already == 1 else 'are'} served as it is"
+        served = cli_text.counted(done.already, "learning")
+        line = f"nothing new to trust in {path}: {served} of it need no grant"
         return Result(document, lambda: [line, *_changed(done.changed)])
     result = written(
         call, document, f"trusted {cli_text.counted(len(done.trusted), 'learning')} of {path}", batch=done.batch

@@ -569,7 +569,7 @@ class Ledger:
         self, find: Callable[[View], list[Act]], *, event_id: str | None = None, dry_run: bool = False
     ) -> Undone:
         """Take back, in one undo, the events that a command of another module finds under the lock."""
-        return self._undo(find, None, False, event_id, dry_run, None)
+        return self._undo(find, None, cascade=False, event_id=event_id, dry_run=dry_run, asked=None)
 
     def _undo(
         self,

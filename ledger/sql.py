@@ -266,6 +266,13 @@ WAITING = f"{_WAITS} ORDER BY 1 DESC"
 WAITING_COUNT = f"SELECT count(*) FROM ({_WAITS})"
 """How many of those there are; two partial indexes answer it."""
 
+WHY_WAITING = """SELECT e.kind, e.data, json_extract(CAST(p.body AS TEXT), '$.reason')
+FROM touch AS t JOIN event AS e ON e.seq = t.seq JOIN payload AS p ON p.seq = e.seq
+WHERE t.id = :id AND e.stream = :id
+  AND e.kind IN ('learning.recorded', 'learning.superseded', 'learning.proposed', 'learning.quarantined')
+  AND NOT EXISTS (SELECT 1 FROM undo AS u WHERE u.target_seq = e.seq AND u.to_seq IS NULL) ORDER BY e.seq"""
+"""The events that made an item wait, with the reasons they keep."""
+
 TRUSTED_PATHS = """SELECT path, count(*), sum(state = 'current'), min(recorded_at) FROM trusted
 WHERE holds AND how = 'path' AND path IS NOT NULL GROUP BY path ORDER BY path"""
 """Places whose content a person trusts: how many learnings, and how many of them are current still."""
