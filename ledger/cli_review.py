@@ -221,8 +221,11 @@ def _one(call: Call, ledger: "Ledger", item: "Item", prompt: str) -> str:
 def _edited(call: Call, ledger: "Ledger", item: "Item") -> "Decided | None":
     from ledger import decide
 
-    problem = _line("problem (empty keeps it): ") or None
-    solution = _line("solution (empty keeps it): ") or None
+    said: list[str | None] = []
+    for name in ("problem", "solution"):
+        _ask(f"{name} (empty keeps it): ")
+        said.append(sys.stdin.readline().strip() or None)
+    problem, solution = said
     if problem is None and solution is None:
         _say("nothing was changed")
         return None
@@ -240,18 +243,20 @@ def _choice(prompt: str) -> str:
 
 def _key(prompt: str) -> str:
     """Return one key without echo at a terminal, else the first letter of a line; '' at the end of the input."""
-    sys.stdout.write(prompt)
-    sys.stdout.flush()
-    key = _pressed()
+    key = _pressed(prompt)
     if key is None:
+        _ask(prompt)
         line = sys.stdin.readline()
         return line.strip()[:1].lower() or ("s" if line else "")
     sys.stdout.write(f"{key if key.isprintable() else ''}\n")
     return key
 
 
-def _pressed() -> str | None:
-    """Return the key that was pressed, without echo; None where there is no terminal that can tell."""
+def _pressed(prompt: str) -> str | None:
+    """Return the key that was pressed, without echo; None where there is no terminal that can tell.
+
+    The terminal is told before the prompt appears, and keeps what was typed ahead.
+    """
     try:
         import termios
         import tty
@@ -262,16 +267,16 @@ def _pressed() -> str | None:
     descriptor = sys.stdin.fileno()
     before = termios.tcgetattr(descriptor)
     try:
-        tty.setcbreak(descriptor)
+        tty.setcbreak(descriptor, termios.TCSADRAIN)
+        _ask(prompt)
         return os.read(descriptor, 1).decode("ascii", "replace").lower()
     finally:
         termios.tcsetattr(descriptor, termios.TCSADRAIN, before)
 
 
-def _line(prompt: str) -> str:
+def _ask(prompt: str) -> None:
     sys.stdout.write(prompt)
     sys.stdout.flush()
-    return sys.stdin.readline().strip()
 
 
 def _say(*lines: str) -> None:

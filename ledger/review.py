@@ -213,6 +213,6 @@ def shown(reader: Reader, name: str) -> dict[str, Any]:
     found = item(reader, name)
     sources = []
     for source in reader.show(name)["sources"]:
-        at = place.line_of(source["path"], (found.solution, found.problem), source["line"]) if source["path"] else None
+        at = place.line_of(source["path"], (found.solution,), source["line"]) if source["path"] else None
         sources.append({**source, "says_it_at": at})
     return {**plain(found), "sources": sources, "events": plain(reader.history(name))}

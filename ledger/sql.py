@@ -253,7 +253,7 @@ WHERE t.id = :id ORDER BY e.seq"""
 _WAITS = """SELECT l.seq, l.id, s.state, l.recorded_at, e.recorded_at, e.seq
 FROM learning_state AS s JOIN learning AS l ON l.id = s.learning_id JOIN event AS e ON e.seq = s.from_seq
 WHERE s.to_seq IS NULL AND s.state IN ('candidate', 'quarantined') AND l.erased_by IS NULL
-  AND NOT (s.state = 'quarantined' AND e.actor_kind = 'person') AND e.recorded_at >= :since
+  AND NOT (e.kind = 'learning.quarantined' AND e.actor_kind = 'person') AND e.recorded_at >= :since
 UNION ALL
 SELECT l.seq, l.id, s.state, l.recorded_at, e.recorded_at, e.seq
 FROM learning AS l CROSS JOIN learning_state AS s ON s.learning_id = l.id AND s.to_seq IS NULL
