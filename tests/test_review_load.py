@@ -260,7 +260,7 @@ WHERE s.state IN ('candidate', 'quarantined') OR (s.state = 'current' AND l.trus
 
 
 def test_a_month_of_normal_use_asks_for_less_than_three_decisions_a_week(month: Callable[[int], Month]) -> None:
-    """Of more than a hundred learnings in each of two months, few ever wait, and nothing that came from a person does."""
+    """Of more than a hundred learnings in each of two months few ever wait, and nothing that a person said does."""
     for seed in (2, 3):
         made = month(seed)
         connection = made.ledger.store.connection()
