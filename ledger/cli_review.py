@@ -84,7 +84,7 @@ def _listed(call: Call) -> Result:
     if not 1 <= given.limit <= queue.RANKED_MAX:
         raise BadArgument(f"--limit may be 1 to {queue.RANKED_MAX}; nothing was done")
     with call.reading() as reader:
-        found = queue.waiting(reader, time.time(), project=given.project, many=given.limit, every=given.all)
+        found = queue.waiting(reader, time.time_ns() / 1e9, project=given.project, many=given.limit, every=given.all)
     document = plain(found)
     if not call.is_json:
         for text in found.remarks:
@@ -181,7 +181,7 @@ def _asked(call: Call) -> Result:
 
     with call.writing() as ledger:
         found = queue.waiting(
-            ledger.reader, time.time(), project=call.given.project, many=call.given.limit, every=call.given.all
+            ledger.reader, time.time_ns() / 1e9, project=call.given.project, many=call.given.limit, every=call.given.all
         )
         for text in found.remarks:
             call.remark(text)

@@ -21,14 +21,15 @@ SHOWN = 10
 )
 def trust(call: Call) -> Result:
     """Let what files of a repository say now be recalled unasked; what they come to say later is asked about again."""
+    from ledger import review
     from ledger import trust as grants
 
     if call.given.path is None:
         if call.given.revoke:
             raise BadArgument("there is no path to take trust from; nothing was written", "see `learnings trust`")
         with call.reading() as reader:
-            found = grants.places(reader)
-        return Result({"trusted": plain(found)}, lambda: cli_text.aligned(grants.lines(found)))
+            found = review.places(reader)
+        return Result({"places": plain(found)}, lambda: cli_text.aligned(review.lines(found)))
     path = grants.below(call.given.path, os.path.expanduser("~"))
     if call.given.revoke:
         with call.writing() as ledger:
@@ -51,11 +52,11 @@ def _granted(call: Call, path: str) -> Result:
             call.remark(text)
         served = cli_text.counted(done.already, "learning")
         line = f"nothing new to trust in {path}: {served} of it need no grant"
-        return Result(document, lambda: [line, *_changed(done.changed)])
+        return Result(document, lambda: [line, *_changed(done.unknown)])
     result = written(
         call, document, f"trusted {cli_text.counted(len(done.trusted), 'learning')} of {path}", batch=done.batch
     )
-    return result._replace(text=lambda: [*result.text(), *_changed(done.changed)])
+    return result._replace(text=lambda: [*result.text(), *_changed(done.unknown)])
 
 
 def _changed(places: list[str]) -> Iterator[str]:

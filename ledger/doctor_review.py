@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from ledger import review, trust
+from ledger import review
 from ledger.doctor_check import Around, Check, fine, listed, many, remark
 from ledger.reader import Reader
 
@@ -14,7 +14,7 @@ def checks(around: Around, reader: Reader) -> Iterator[Check]:
         yield remark("review", f"{many(waits, 'item')} waiting for you: `learnings review`")
     else:
         yield fine("review", "nothing waits for you")
-    found = trust.places(reader)
+    found = review.places(reader)
     changed = [f"{around.shown(one.path)} ({many(one.changed, 'learning')})" for one in found if one.changed]
     if changed:
         yield remark(

@@ -12,7 +12,7 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
-from ledger import fold, place, query, screen, sql, trust
+from ledger import fold, place, query, screen, sql
 from ledger.answer import Conflict, Near
 from ledger.begin import WAIT_DAYS
 from ledger.errors import LedgerError
@@ -70,6 +70,16 @@ class Waiting(NamedTuple):
     waiting: int
     truncated: bool
     remarks: list[str]
+
+
+class Place(NamedTuple):
+    """A place whose content a person trusts: since when, how many learnings, of those current, and how many are not."""
+
+    path: str
+    since: str
+    granted: int
+    current: int
+    changed: int
 
 
 # -- what waits -------------------------------------------------------------------------------------------------------
@@ -168,7 +178,8 @@ def _reason(reader: Reader, told: Mapping[str, Any], causes: Sequence[Sequence[A
             name: title for name, title, *_ in reader.rows(sql.NAMED, {"ids": json.dumps(suggests)} | {"at": sql.NOW})
         }
         olds = ", ".join(f"{name[:12]}… {named.get(name)!r}" for name in suggests[:PLACES_SHOWN])
-        return f"it would replace {olds}, which came from a more trusted channel"
+        higher = "" if told["actor_kind"] == "person" else ", which came from a more trusted channel"
+        return f"it would replace {olds}{higher}"
     said = next((reason for kind, _, reason in causes if kind in fold.CREATING and reason), None)
     return said or "it was proposed, or a more trusted channel took its text back before"
 
@@ -197,7 +208,7 @@ def _remarks(reader: Reader) -> list[str]:
     told = [
         f"{one.changed} of what stands at {one.path} changed, or is new, since you trusted it: "
         f"read it, then `learnings trust {one.path}`"
-        for one in trust.places(reader)
+        for one in places(reader)
         if one.changed
     ]
     untrusted = int(reader.rows(sql.UNTRUSTED, {})[0][0])
@@ -216,3 +227,38 @@ def shown(reader: Reader, name: str) -> dict[str, Any]:
         at = place.line_of(source["path"], (found.solution,), source["line"]) if source["path"] else None
         sources.append({**source, "says_it_at": at})
     return {**plain(found), "sources": sources, "events": plain(reader.history(name))}
+
+
+# -- what is trusted --------------------------------------------------------------------------------------------------
+
+
+def places(reader: Reader) -> list[Place]:
+    """Return every place that is trusted, by its path."""
+    changed = dict(reader.rows(sql.CHANGED_SINCE, {}))
+    rows = reader.rows(sql.TRUSTED_PATHS, {})
+    return [Place(path, since, many, current, changed.get(path, 0)) for path, many, current, since in rows]
+
+
+def lines(found: Sequence[Place]) -> list[tuple[str, str]]:
+    """Return a line for every trusted place: its path, and how it stands."""
+    told = []
+    for one in found:
+        changed = f", {one.changed} changed or new since: read them, then trust it again" if one.changed else ""
+        told.append((one.path, f"{one.current} of {one.granted} current{changed}"))
+    return told
+
+
+# -- what an agent is asked -------------------------------------------------------------------------------------------
+
+
+def to_confirm(reader: Reader, project: str | None, now: float) -> Item | None:
+    """Return the one inferred learning that an agent may ask its user about, None when there is none.
+
+    Only what is served when it is asked for: candidates and what was withheld are shown to nobody but a person.
+    """
+    rows = [row for row in reader.rows(sql.WAITING, {"since": _since(now)}) if row[2] == "current"]
+    prompts = _prompts(reader) if rows else []
+    found = [_item(reader, row[1], prompts) for row in rows[:RANKED_MAX]]
+    names = None if project is None else set(reader.projects(project))
+    fits = [one for one in found if names is None or one.project in names]
+    return min(fits, key=lambda one: (-_weight(one), one.id), default=None)

@@ -9,7 +9,7 @@ was not imported: nobody trusts by this command what they could not have read.
 """
 
 import os
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from typing import NamedTuple
 
 from ledger import door, fold, ingest, sql
@@ -17,7 +17,6 @@ from ledger.errors import Refused
 from ledger.fold import Act
 from ledger.ledger import Ledger
 from ledger.model import LOCATOR_CHARS, TRUST_NOTES, NewEvent, Reading, new_event_id
-from ledger.reader import Reader
 from ledger.results import Undone
 from ledger.view import View
 
@@ -30,7 +29,7 @@ class Granted(NamedTuple):
 
     `seq` is the first grant and the batch that takes all of them back, None
     when nothing was written. `already` counts what needed no grant, `waiting`
-    what waits for a review, `changed` names what the files say and the ledger
+    what waits for a review, `unknown` names what the files say and the ledger
     does not know, as file and line.
     """
 
@@ -40,7 +39,7 @@ class Granted(NamedTuple):
     trusted: list[str]
     already: int
     waiting: int
-    changed: list[str]
+    unknown: list[str]
     remarks: list[str]
 
 
@@ -50,17 +49,7 @@ class Standing(NamedTuple):
     fresh: list[str]
     already: int
     waiting: int
-    changed: list[str]
-
-
-class Place(NamedTuple):
-    """A place whose content a person trusts: since when, how many learnings, of those current, and how many are not."""
-
-    path: str
-    since: str
-    granted: int
-    current: int
-    changed: int
+    unknown: list[str]
 
 
 def grant(ledger: Ledger, path: str, readings: Iterable[Reading], *, dry_run: bool = False) -> Granted:
@@ -79,7 +68,7 @@ def grant(ledger: Ledger, path: str, readings: Iterable[Reading], *, dry_run: bo
             f"that is {len(found.fresh):,} learnings; nothing was written", "trust the folders in it one by one"
         )
     body = {"path": door.text("path", path, LOCATOR_CHARS)[0]}
-    told = Granted(path, None, None, found.fresh, found.already, found.waiting, found.changed, _remarks(path, found))
+    told = Granted(path, None, None, found.fresh, found.already, found.waiting, found.unknown, _remarks(path, found))
     if not found.fresh:
         return told
     grants = [NewEvent("trust.granted", name, {"by": fold.BY_PATH}, body, new_event_id()) for name in found.fresh]
@@ -109,20 +98,13 @@ def revoke(ledger: Ledger, path: str, *, event_id: str | None = None, dry_run: b
     return ledger.undo_all(targets, event_id=event_id, dry_run=dry_run)
 
 
-def places(reader: Reader) -> list[Place]:
-    """Return every place that is trusted, by its path."""
-    changed = dict(reader.rows(sql.CHANGED_SINCE, {}))
-    rows = reader.rows(sql.TRUSTED_PATHS, {})
-    return [Place(path, since, many, current, changed.get(path, 0)) for path, many, current, since in rows]
-
-
 def _standing(ledger: Ledger, readings: Iterable[Reading]) -> Standing:
     """Sort what files say by what the ledger holds of it, each learning once."""
     connection = ledger.store.connection()
     fresh: dict[str, None] = {}
     known: set[str] = set()
     waiting: set[str] = set()
-    changed = []
+    unknown = []
     for one in (found for reading in readings for found in ingest.found(ledger, reading)):
         rows = connection.execute(sql.STANDS_HERE, {"key": one.locator_key}).fetchall()
         same = [row for row in rows if row[1] is not None and bytes(row[1]) == one.content_key]
@@ -134,8 +116,8 @@ def _standing(ledger: Ledger, readings: Iterable[Reading]) -> Standing:
             elif state in ("candidate", "quarantined"):
                 waiting.add(name)
         if not same:
-            changed.append(_where(one.draft.source))
-    return Standing(list(fresh), len(known), len(waiting), list(dict.fromkeys(changed)))
+            unknown.append(_where(one.draft.source))
+    return Standing(list(fresh), len(known), len(waiting), list(dict.fromkeys(unknown)))
 
 
 def _where(source: object) -> str:
@@ -145,9 +127,9 @@ def _where(source: object) -> str:
 
 def _remarks(path: str, found: Standing) -> list[str]:
     told = []
-    if found.changed:
+    if found.unknown:
         told.append(
-            f"{len(found.changed)} of what stands there now is not in the ledger, and not trusted: "
+            f"{len(found.unknown)} of what stands there now is not in the ledger, and not trusted: "
             f"`learnings import {path}`, then trust it again"
         )
     if found.waiting:
@@ -164,12 +146,3 @@ def below(path: str, home: str) -> str:
     if os.path.isdir(folder):
         return folder
     return os.path.join(os.path.realpath(os.path.dirname(path)), os.path.basename(path))
-
-
-def lines(found: Sequence[Place]) -> list[tuple[str, str]]:
-    """Return a line for every trusted place: its path, and how it stands."""
-    told = []
-    for one in found:
-        changed = f", {one.changed} changed or new since: read them, then trust it again" if one.changed else ""
-        told.append((one.path, f"{one.current} of {one.granted} current{changed}"))
-    return told

@@ -88,7 +88,7 @@ def test_a_file_that_changes_is_asked_about_again(inside: Inside, repository: Pa
     inside.document("import", str(repository), "--project", "demo")
 
     assert recalled(inside) == []
-    (place,) = inside.document("trust")["trusted"]
+    (place,) = inside.document("trust")["places"]
     assert (place["granted"], place["current"], place["changed"]) == (2, 1, 1)
     told = {one["id"]: one for one in inside.document("doctor")["checks"]}
     assert "1 learning" in told["trusted"]["message"]
@@ -104,7 +104,7 @@ def test_what_was_not_imported_as_it_stands_is_not_trusted(inside: Inside, repos
     done = inside.document("trust", str(repository))
 
     assert len(done["trusted"]) == 1
-    assert [place.rpartition(":")[0] for place in done["changed"]] == [str(repository / "pgcat.md")]
+    assert [place.rpartition(":")[0] for place in done["unknown"]] == [str(repository / "pgcat.md")]
     assert recalled(inside) == []
 
 
@@ -115,12 +115,12 @@ def test_trust_is_taken_back_in_parts_and_given_again_by_undo(inside: Inside, re
     undone = inside.document("trust", str(repository / "pgcat.md"), "--revoke")
 
     assert recalled(inside) == []
-    assert inside.document("trust")["trusted"][0]["granted"] == 1
+    assert inside.document("trust")["places"][0]["granted"] == 1
     inside.document("undo", str(undone["seq"]))
     assert len(recalled(inside)) == 1
     assert len(inside.document("undo", "--batch", str(batch))["undone"]) == 2
     assert recalled(inside) == []
-    assert inside.document("trust")["trusted"] == []
+    assert inside.document("trust")["places"] == []
 
 
 def test_a_dry_run_of_trust_writes_nothing(inside: Inside, repository: Path) -> None:
