@@ -158,6 +158,11 @@ class Ledger:
             olds = [same] if same is not None else []
             why = "the same text from a higher channel" if olds else None
             held[:] = [] if olds else self._taken_back(view, passed.draft)
+            if held and self._is_settled(view, held[0]):
+                found.append(
+                    self._recorded(held[0], view.version(held[0]), view, passed, near, conflicts, duplicate=True)
+                )
+                return
             self._add_draft(view, passed, olds, own_id, why, propose=bool(held))
 
         held: list[str] = []
@@ -268,6 +273,7 @@ class Ledger:
         near, conflicts = self._neighbours(passed.draft, set(olds))
         own_id = _own_id(event_id)
         lower: list[str] = []
+        answered: list[Recorded] = []
 
         def decide(view: View) -> None:
             if expected is not None and view.version(olds[0]) != expected:
@@ -275,11 +281,21 @@ class Ledger:
             for name in olds:
                 view.row(name)
             lower[:] = [name for name in olds if view.trust(name) > self.actor.trust]
+            before = self._proposed_before(view, passed.draft) if lower else None
+            if before is not None:
+                answered.append(
+                    self._recorded(before, view.version(before), view, passed, near, conflicts, duplicate=True)
+                )
+                return
             self._add_draft(view, passed, olds, own_id, why, propose=bool(lower))
 
         events, view = self._commit(decide, self._intent(passed.draft, own_id, olds), event_id, dry_run)
-        one = self._recorded(events[0].stream, events[0].seq, view, passed, near, conflicts, events=events)
-        if lower:
+        one = (
+            answered[0]
+            if answered
+            else self._recorded(events[0].stream, events[0].seq, view, passed, near, conflicts, events=events)
+        )
+        if lower and one.state == "candidate":
             one.remarks.append(
                 f"{lower[0]} came from a more trusted channel, so this is a candidate until a person runs "
                 f"`learnings accept {one.id}`"
@@ -777,6 +793,19 @@ class Ledger:
         key = chain.content_key(self.store.dedup_key, draft.problem, draft.solution, draft.project)
         rows = view.raw.execute(sql_log.SAME_CONTENT, (key,)).fetchall()
         return [name for (name,) in rows[:1] if view.withdrawn(name) > self.actor.trust]
+
+    def _is_settled(self, view: View, name: str) -> bool:
+        """Tell whether a more trusted channel turned this down as a candidate: it does not come up again."""
+        return fold.state(view.flags(name)) == "rejected"
+
+    def _proposed_before(self, view: View, draft: Draft) -> str | None:
+        """Return the newest learning of this text when it waits as a candidate, or was turned down by a person."""
+        key = chain.content_key(self.store.dedup_key, draft.problem, draft.solution, draft.project)
+        for (name,) in view.raw.execute(sql_log.SAME_CONTENT, (key,)).fetchall()[:1]:
+            waits = fold.state(view.flags(name)) == "candidate" and view.trust(name) >= self.actor.trust
+            if waits or (self._is_settled(view, name) and view.withdrawn(name) > self.actor.trust):
+                return str(name)
+        return None
 
     def _answers(self, view: View, same: str) -> bool:
         """Tell whether one of the same text is answer enough: withheld, waiting, or as trusted as this channel."""

@@ -423,3 +423,42 @@ def test_where_there_is_no_terminal_a_line_is_an_answer(shell: Shell, full: dict
     assert "decided 1; 2 items left" in asked.out
     assert shell.run("show", full["candidate"], "--json").document["state"] == "current"
     assert shell.run("show", full["withheld"], "--json").document["state"] == "quarantined"
+
+
+# -- what is settled --------------------------------------------------------------------------------------------------
+
+
+def test_what_a_person_turned_down_does_not_come_up_again(ledger: Ledger) -> None:
+    """An agent that says the same again, beside what is current or instead of it, is answered; nothing is written."""
+    old, candidate = challenged(ledger)
+    ledger.reject(candidate, "no")
+    head = ledger.store.head()
+
+    with ledger.acting(agent("mcp-2")):
+        again = ledger.supersede(old, POOLER.problem, "use port 7777", "it moved")
+        beside = ledger.record(POOLER._replace(solution="use port 7777"))
+
+    assert (again.id, again.state, again.supersedes) == (candidate, "rejected", [])
+    assert (beside.id, beside.state, beside.duplicate) == (candidate, "rejected", True)
+    assert ledger.store.head() == head
+
+
+def test_the_same_proposal_waits_once(ledger: Ledger) -> None:
+    """Every session that wants the same replacement finds the one that waits."""
+    old, candidate = challenged(ledger)
+
+    with ledger.acting(agent("mcp-2")):
+        again = ledger.supersede(old, POOLER.problem, "use port 7777", "it moved")
+
+    assert (again.id, again.state) == (candidate, "candidate")
+    assert [item.id for item in review.waiting(ledger.reader, time.time()).items] == [candidate]
+
+
+def test_a_person_may_say_what_they_turned_down(ledger: Ledger) -> None:
+    """A change of mind is no proposal."""
+    old, candidate = challenged(ledger)
+    ledger.reject(candidate, "no")
+
+    done = ledger.supersede(old, POOLER.problem, "use port 7777", "it moved after all")
+
+    assert (done.state, done.supersedes) == ("current", [old])
