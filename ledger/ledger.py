@@ -36,6 +36,7 @@ from ledger.model import (
     PROJECT_CHARS,
     REASON_CHARS,
     SUPERSEDE_MAX,
+    TRUST_INFERRED,
     VERDICTS,
     Actor,
     Draft,
@@ -51,7 +52,7 @@ from ledger.results import Changed, Judged, Loaded, Recorded, Summarised, Supers
 from ledger.settings import check_setting
 from ledger.store import Clock, Moment, now_us
 from ledger.store_sqlite import SqliteStore
-from ledger.view import View, acts_of, content, derived_id
+from ledger.view import View, acts_of, agreement, content, derived_id, in_same_words
 
 
 class Ledger:
@@ -131,8 +132,8 @@ class Ledger:
         """Record a learning.
 
         A text that is there already is answered, not written again: on a higher
-        channel it supersedes the lower row, and a person's accepts a candidate.
-        One that a more trusted channel took back becomes a candidate.
+        channel it supersedes the lower row, a person's accepts a candidate, and
+        what a second session infers is agreement. One that a more trusted channel took back becomes a candidate.
 
         Raises:
             BadInput, GuardFailed: the draft cannot be stored; nothing was written.
@@ -142,7 +143,10 @@ class Ledger:
         found: list[Recorded] = []
 
         def decide(view: View) -> None:
-            same = self._same_text(view, passed.draft)
+            same = self._same_text(view, passed.draft) or self._same_words(view, passed.draft, near)
+            if same is not None and self._agrees_anew(view, same):
+                view.add(agreement(passed.draft, same, own_id, self.actor), self.actor)
+                return
             if same is not None and self._answers(view, same):
                 row = view.row(same)
                 found.append(self._recorded(same, row["seq"], view, passed, near, conflicts, duplicate=True))
@@ -154,6 +158,11 @@ class Ledger:
             olds = [same] if same is not None else []
             why = "the same text from a higher channel" if olds else None
             held[:] = [] if olds else self._taken_back(view, passed.draft)
+            if held and self._is_settled(view, held[0]):
+                found.append(
+                    self._recorded(held[0], view.version(held[0]), view, passed, near, conflicts, duplicate=True)
+                )
+                return
             self._add_draft(view, passed, olds, own_id, why, propose=bool(held))
 
         held: list[str] = []
@@ -162,6 +171,8 @@ class Ledger:
         if found:
             return found[0]
         done = self._recorded(events[0].stream, events[0].seq, view, passed, near, conflicts, events=events)
+        if events[0].kind == "source.added":
+            done.remarks.append("another session said the same, so it is served unasked from now on")
         if held and done.state == "candidate":
             done.remarks.append(
                 f"a more trusted channel took this text back ({held[0]}), so it is a candidate until a person runs "
@@ -262,6 +273,7 @@ class Ledger:
         near, conflicts = self._neighbours(passed.draft, set(olds))
         own_id = _own_id(event_id)
         lower: list[str] = []
+        answered: list[Recorded] = []
 
         def decide(view: View) -> None:
             if expected is not None and view.version(olds[0]) != expected:
@@ -269,11 +281,21 @@ class Ledger:
             for name in olds:
                 view.row(name)
             lower[:] = [name for name in olds if view.trust(name) > self.actor.trust]
+            before = self._proposed_before(view, passed.draft) if lower else None
+            if before is not None:
+                answered.append(
+                    self._recorded(before, view.version(before), view, passed, near, conflicts, duplicate=True)
+                )
+                return
             self._add_draft(view, passed, olds, own_id, why, propose=bool(lower))
 
         events, view = self._commit(decide, self._intent(passed.draft, own_id, olds), event_id, dry_run)
-        one = self._recorded(events[0].stream, events[0].seq, view, passed, near, conflicts, events=events)
-        if lower:
+        one = (
+            answered[0]
+            if answered
+            else self._recorded(events[0].stream, events[0].seq, view, passed, near, conflicts, events=events)
+        )
+        if lower and one.state == "candidate":
             one.remarks.append(
                 f"{lower[0]} came from a more trusted channel, so this is a candidate until a person runs "
                 f"`learnings accept {one.id}`"
@@ -559,6 +581,12 @@ class Ledger:
 
         return self._undo(targets, reason, cascade, event_id, dry_run, batch)
 
+    def undo_all(
+        self, find: Callable[[View], list[Act]], *, event_id: str | None = None, dry_run: bool = False
+    ) -> Undone:
+        """Take back, in one undo, the events that a command of another module finds under the lock."""
+        return self._undo(find, None, cascade=False, event_id=event_id, dry_run=dry_run, asked=None)
+
     def _undo(
         self,
         find: Callable[[View], list[Act]],
@@ -566,7 +594,7 @@ class Ledger:
         cascade: bool,
         event_id: str | None,
         dry_run: bool,
-        asked: int,
+        asked: int | None,
     ) -> Undone:
         why = self._reason(reason, required=False)
         own_id = _own_id(event_id)
@@ -577,7 +605,7 @@ class Ledger:
             seqs = [act.seq for act in targets]
             view.drafts.append(NewEvent("event.undone", targets[0].stream, {"targets": seqs}, _why(why), own_id))
 
-        intent = NewEvent("event.undone", "", {"targets": [asked]}, _why(why), own_id)
+        intent = NewEvent("event.undone", "", {"targets": [asked]}, _why(why), own_id)  # None: whatever was found
         events, view = self._commit(decide, intent, event_id, dry_run)
         return self._undone(view, events[0])
 
@@ -744,11 +772,40 @@ class Ledger:
         waiting = newest.get("candidate")
         return waiting if waiting is not None and view.trust(waiting) >= self.actor.trust else None
 
+    def _same_words(self, view: View, draft: Draft, near: Sequence[Near]) -> str | None:
+        """Return what was inferred before in the same words; only what is inferred now is compared like that."""
+        if self.actor.trust > TRUST_INFERRED:
+            return None
+        for one in near:
+            row = view.row(one.id)
+            if row["trust"] == TRUST_INFERRED and row["project"] == draft.project and in_same_words(row, draft):
+                return one.id if fold.state(view.flags(one.id)) == "current" else None
+        return None
+
+    def _agrees_anew(self, view: View, same: str) -> bool:
+        """Tell whether this is another session that infers what one session inferred."""
+        flags = view.flags(same)
+        told = flags.sessions and self.actor.id is not None and self.actor.id not in flags.sessions
+        return bool(told) and fold.state(flags) == "current" and self.actor.trust == view.trust(same) == TRUST_INFERRED
+
     def _taken_back(self, view: View, draft: Draft) -> list[str]:
         """Return the newest learning of this text when a more trusted channel took it back or replaced it."""
         key = chain.content_key(self.store.dedup_key, draft.problem, draft.solution, draft.project)
         rows = view.raw.execute(sql_log.SAME_CONTENT, (key,)).fetchall()
         return [name for (name,) in rows[:1] if view.withdrawn(name) > self.actor.trust]
+
+    def _is_settled(self, view: View, name: str) -> bool:
+        """Tell whether a more trusted channel turned this down as a candidate: it does not come up again."""
+        return fold.state(view.flags(name)) == "rejected"
+
+    def _proposed_before(self, view: View, draft: Draft) -> str | None:
+        """Return the newest learning of this text when it waits as a candidate, or was turned down by a person."""
+        key = chain.content_key(self.store.dedup_key, draft.problem, draft.solution, draft.project)
+        for (name,) in view.raw.execute(sql_log.SAME_CONTENT, (key,)).fetchall()[:1]:
+            waits = fold.state(view.flags(name)) == "candidate" and view.trust(name) >= self.actor.trust
+            if waits or (self._is_settled(view, name) and view.withdrawn(name) > self.actor.trust):
+                return str(name)
+        return None
 
     def _answers(self, view: View, same: str) -> bool:
         """Tell whether one of the same text is answer enough: withheld, waiting, or as trusted as this channel."""
@@ -807,6 +864,9 @@ class Ledger:
                 "importer",
             ):
                 self._needs_person(command)
+
+    commit, add_draft, needs_person = _commit, _add_draft, _needs_person
+    """For commands that stand in modules of their own: `review`, `trust`."""
 
     def _still_loaded(self, names: Sequence[str], but: Sequence[str] = ()) -> list[Loaded]:
         """Return the lines of files that still say what these learnings say, and not what is true instead."""
@@ -906,14 +966,20 @@ def _same_intent(view: View, intent: NewEvent, event: Event) -> bool:
     stored = json.loads(event.data)
     if event.kind == "event.undone":
         asked = intent.data["targets"][0]
-        return asked in stored["targets"] or any(view.batch(target) == asked for target in stored["targets"])
+        return (
+            asked is None
+            or asked in stored["targets"]
+            or any(view.batch(target) == asked for target in stored["targets"])
+        )
     return event.stream == intent.stream and all(stored.get(key) == value for key, value in intent.data.items())
 
 
 def _same_draft(view: View, intent: NewEvent, event: Event) -> bool:
     """Tell whether a stored event was made of this draft; an accepted candidate may say it with other white space."""
-    if event.kind == "proposal.accepted" and intent.kind == "learning.recorded":
+    if event.kind in ("proposal.accepted", "source.added") and intent.kind == "learning.recorded":
         row = view.row(event.stream)
+        if event.kind == "source.added":
+            return row["erased_by"] is not None or in_same_words(row, intent.body)
         names = ("problem", "solution", "project")
         said = [[str(texts[name]).split() for name in names] for texts in (row, intent.body)]
         return row["erased_by"] is not None or said[0] == said[1]
