@@ -26,7 +26,14 @@ LONGEST_SENTENCE = 400
 HIDDEN_TOTAL = 12
 """Invisible characters in a text that can carry another one; words need one or two."""
 
+_MARKS = "[\u0300-\u036f\u0591-\u05c7\u0640\u064b-\u065f\u0670]"
+"""Accents and vowel points: an order is understood without them, so words are compared without them."""
+
+_AS_IT_IS = frozenset(("hidden", "zero_width", "hidden_run", "selectors", "flag", "tags", "bidi", "right_to_left"))
+"""Patterns about characters, which accents may be part of; the others read text without accents."""
+
 _BASE64 = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/"
+_URL_SAFE = str.maketrans("-_", "+/")
 _ROT13 = str.maketrans(
     "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz", "NOPQRSTUVWXYZABCDEFGHIJKLMnopqrstuvwxyzabcdefghijklm"
 )
@@ -47,12 +54,13 @@ class Finding(NamedTuple):
 
 
 class _Concept(NamedTuple):
-    """A rule that wants one word of each list in one sentence."""
+    """A rule that wants one word of each list in one sentence; a `wide` one also in two that follow each other."""
 
     finding: Finding
     lists: frozenset[str]
     act: str | None
     pattern: str | None
+    wide: bool
 
 
 class _Shape(NamedTuple):
@@ -80,6 +88,16 @@ class _Rules(NamedTuple):
     order: tuple[Finding, ...]
 
 
+class _Read(NamedTuple):
+    """A sentence, its words between blanks, and where in them the first word of each list stands."""
+
+    sentence: str
+    words: str
+    places: dict[str, int]
+
+
+_NOTHING = _Read("", "", {})
+
 _rules: _Rules | None = None
 
 
@@ -98,7 +116,7 @@ def screen(text: str) -> tuple[Finding, ...]:
     rules = _loaded()
     found = set(_invisible(rules, text))
     found.update(_shapes(rules, text, raw=True))
-    for view in _views(text):
+    for view in dict.fromkeys(map(_bare, _views(text))):
         found.update(_shapes(rules, view, raw=False))
         found.update(_concepts(rules, view))
     return tuple(sorted(found, key=rules.order.index))
@@ -123,10 +141,24 @@ def _views(text: str) -> Iterator[str]:
         yield _re("spaced").sub(lambda run: " " + re.sub(r"[ .*_-]", "", run[0]), " " + folded)
     if "rot13" in folded or "rot-13" in folded:
         yield folded.translate(_ROT13)
+    if glued := _re("glued").search(re.sub(r"[\W\d_]+", "", folded)):
+        if not re.search(rf"\b{glued[1]}", folded):
+            yield f"{glued[1]} {glued[2]} {glued[3]}"
+    if _re("backwards").search(folded):
+        yield folded[::-1]
     for code in _re("base64").finditer(plain):
-        decoded = _decoded(code[0])
-        if decoded:
-            yield decoded.lower()
+        yield from _readable(_from_base64(code[0]))
+    for code in _re("hex").finditer(plain):
+        yield from _readable(bytes.fromhex(re.sub(r"\\x|0x|[^0-9a-fA-F]", "", code[0])))
+    if _re("escaped").search(plain):
+        yield _re("escaped").sub(lambda code: chr(int(code[1] or code[2], 16)), plain).lower()
+
+
+def _bare(text: str) -> str:
+    """Return the text without accents and vowel points; letters of other scripts stay whole."""
+    if text.isascii():
+        return text
+    return unicodedata.normalize("NFC", re.sub(_MARKS, "", unicodedata.normalize("NFD", text)))
 
 
 def _unescaped(text: str) -> str:
@@ -139,16 +171,20 @@ def _unescaped(text: str) -> str:
     return re.sub(r"&#([xX]?)([0-9a-fA-F]{1,6});", character, text) if "&#" in text else text
 
 
-def _decoded(code: str) -> str | None:
-    """Return what a base64 run says, None when it is not readable text."""
-    bits = "".join([format(_BASE64.index(letter), "06b") for letter in code.rstrip("=")])
+def _from_base64(code: str) -> bytes:
+    bits = "".join([format(_BASE64.index(letter), "06b") for letter in code.translate(_URL_SAFE).rstrip("=")])
     size = len(bits) // 8
-    data = int(bits[: size * 8], 2).to_bytes(size, "big")
+    return int(bits[: size * 8], 2).to_bytes(size, "big")
+
+
+def _readable(data: bytes) -> Iterator[str]:
+    """Yield what decoded bytes say, folded; nothing when they are no readable text."""
     try:
         text = data.decode("utf-8")
     except UnicodeDecodeError:
-        return None
-    return text if text.isprintable() or "\n" in text else None
+        return
+    if text.isprintable() or "\n" in text:
+        yield text.lower()
 
 
 def _invisible(rules: _Rules, text: str) -> Iterator[Finding]:
@@ -177,8 +213,10 @@ def _is_excused(rules: _Rules, rule: _Shape, text: str, start: int, end: int) ->
     before, after = text[max(0, start - 160) : start], text[end : end + 120]
     if _re("mention").search(before + " " + after):
         return True
-    if rule.quotable and _re("quoted").search(before + " " + after):
+    if rule.quotable and (_re("named_before").search(before) or _re("named_after").search(after)):
         return True
+    if text.startswith("</", start) and text[start:end].replace("/", "").rstrip("> ") in text[:start]:
+        return True  # it closes what the text itself opened
     if not rule.negatable:
         return False
     clause = _re("sentence_end").split(before)[-1][-80:]
@@ -187,27 +225,36 @@ def _is_excused(rules: _Rules, rule: _Shape, text: str, start: int, end: int) ->
 
 def _concepts(rules: _Rules, text: str) -> Iterator[Finding]:
     """Yield the rules whose words meet in one sentence."""
-    last = ""
-    for sentence in _sentences(text):
+    last, before = "", _NOTHING
+    sentences = list(_sentences(text))
+    for sentence, following in zip(sentences, [*sentences[1:], ""], strict=True):
         words = f" {' '.join(_re('url').sub(' http ', sentence).translate(_SPACES).split())} "
-        places = _places(rules, words)
-        fired = [
-            rule.finding
-            for rule in rules.concepts
-            if rule.lists <= places.keys() and _fires(rules, rule, sentence, words, places)
-        ]
-        if fired and not _re("mention").search(last + " " + sentence):
+        here = _Read(sentence, words, _places(rules, words))
+        fired = [rule.finding for rule in rules.concepts if any(_fires(rule, read) for read in _reads(rule, before, here))]
+        if fired and not _re("mention").search(f"{last} {sentence} {following}"):
             yield from fired
-        last = sentence
+        last, before = sentence, here
 
 
-def _fires(rules: _Rules, rule: _Concept, sentence: str, words: str, places: dict[str, int]) -> bool:
+def _reads(rule: _Concept, before: _Read, here: _Read) -> Iterator[_Read]:
+    """Yield the texts in which all words of a rule stand: the sentence, or for a wide rule it and the one before."""
+    if rule.lists <= here.places.keys():
+        yield here
+    elif rule.wide and before.places and rule.lists <= before.places.keys() | here.places.keys():
+        moved = {name: at + len(before.words) for name, at in here.places.items()}
+        yield _Read(before.sentence + " " + here.sentence, before.words + here.words, moved | before.places)
+
+
+def _fires(rule: _Concept, read: _Read) -> bool:
     """Say whether a rule whose words are all there is meant: its pattern matches, its act is not forbidden."""
-    if rule.pattern and not _re(rule.pattern).search(sentence.replace("\n", " ")):
+    words = read.words
+    if rule.pattern and not _re(rule.pattern).search(read.sentence.replace("\n", " ")):
         return False
     if rule.act is None:
         return True
-    start = places[rule.act]
+    start = read.places[rule.act]
+    while start and _re("joined").match(words[start - 1]):
+        start -= 1  # a script with spaces, and the word was found inside a longer one
     return not (_re("negated").search(words[max(0, start - 80) : start]) or _re("forbidden").search(words[start:]))
 
 
@@ -242,6 +289,10 @@ def _re(name: str) -> re.Pattern[str]:
     return re.compile(_loaded().patterns[name])
 
 
+def _unaccented(patterns: dict[str, str]) -> dict[str, str]:
+    return {name: text if name in _AS_IT_IS else _bare(text) for name, text in patterns.items()}
+
+
 def _loaded() -> _Rules:
     """Return the rules; the file is read once in a process."""
     global _rules
@@ -256,7 +307,7 @@ def _arranged(data: dict[str, Any]) -> _Rules:
     anywhere: list[tuple[str, str]] = []
     caseless = re.compile(data["patterns"]["caseless"])
     for name, words in data["words"].items():
-        for word in words:
+        for word in dict.fromkeys(map(_bare, words)):
             if caseless.match(word):
                 anywhere.append((word, name))
             else:
@@ -269,12 +320,13 @@ def _arranged(data: dict[str, Any]) -> _Rules:
                 frozenset(row["all"]),
                 row["all"][row.get("act", 0)] if row.get("negatable", True) else None,
                 row.get("pattern"),
+                row.get("wide", False),
             )
             for row in data["concepts"]
         ),
         shapes=(_hinted(data["shapes"], raw=False), _hinted(data["shapes"], raw=True)),
         invisible={row["rule"]: _finding(row) for row in data["invisible"]},
-        patterns=data["patterns"],
+        patterns=_unaccented(data["patterns"]),
         starts={start: tuple(words) for start, words in starts.items()},
         anywhere=tuple(anywhere),
         order=tuple(_finding(row) for part in ("invisible", "concepts", "shapes") for row in data[part]),
@@ -283,7 +335,7 @@ def _arranged(data: dict[str, Any]) -> _Rules:
 
 def _hinted(rows: list[dict[str, Any]], *, raw: bool) -> tuple[tuple[str, _Shape], ...]:
     shapes = [
-        (row, _Shape(_finding(row), row["pattern"], row.get("negatable", False), row.get("mention", False)))
+        (row, _Shape(_finding(row), row["pattern"] if raw else _bare(row["pattern"]), row.get("negatable", False), row.get("mention", False)))
         for row in rows
         if row.get("raw", False) is raw
     ]
