@@ -12,7 +12,7 @@ Lean path: stdlib only.
 import json
 import re
 import unicodedata
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
 from ledger.model import schema_path
@@ -31,6 +31,8 @@ _MARKS = "[\u0300-\u036f\u0591-\u05c7\u0640\u064b-\u065f\u0670]"
 
 _AS_IT_IS = frozenset(("hidden", "zero_width", "hidden_run", "selectors", "flag", "tags", "bidi", "right_to_left"))
 """Patterns about characters, which accents may be part of; the others read text without accents."""
+
+SEVERITIES = ("high", "medium", "low")
 
 _BASE64 = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/"
 _URL_SAFE = str.maketrans("-_", "+/")
@@ -51,6 +53,17 @@ class Finding(NamedTuple):
     rule: str
     severity: str
     reason: str
+
+
+def withheld(findings: Sequence[Finding]) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Return data and body of the event that quarantines for these findings, the gravest first."""
+    first = min(findings, key=lambda finding: SEVERITIES.index(finding.severity))
+    rules = list(dict.fromkeys(finding.rule for finding in findings))
+    return {
+        "rules": rules,
+        "rules_version": _loaded().version,
+        "severity": first.severity,
+    }, {"reason": first.reason}
 
 
 class _Concept(NamedTuple):
@@ -123,7 +136,7 @@ def screen(text: str) -> tuple[Finding, ...]:
 
 
 def _views(text: str) -> Iterator[str]:
-    """Yield the text as a model may read it: folded, and what encodings in it say."""
+    """Yield the text as a model may read it: folded, undisguised, and what encodings in it say."""
     plain = text
     if not plain.isascii():
         plain = unicodedata.normalize("NFKC", _re("hidden").sub("", _re("tags").sub("", plain)))
@@ -133,19 +146,29 @@ def _views(text: str) -> Iterator[str]:
         plain = re.sub(r"(?<=\w)-\n\s*(?=\w)", "", plain)
     folded = plain.lower()
     yield folded
+    yield from _undisguised(folded)
+    yield from _decoded(plain)
+
+
+def _undisguised(folded: str) -> Iterator[str]:
+    """Yield what a text says when letters that only look alike, digits, gaps or their order are put right."""
     if not folded.isascii() and _re("mixed_scripts").search(folded):
         yield folded.translate(_LOOKALIKES)
     if _re("leet").search(folded):
         yield folded.translate(_DIGITS)
     if _re("spaced").search(" " + folded):
         yield _re("spaced").sub(lambda run: " " + re.sub(r"[ .*_-]", "", run[0]), " " + folded)
+    glued = _re("glued").search(re.sub(r"[\W\d_]+", "", folded))
+    if glued and not re.search(rf"\b{glued[1]}", folded):
+        yield " ".join(glued.groups())
     if "rot13" in folded or "rot-13" in folded:
         yield folded.translate(_ROT13)
-    if glued := _re("glued").search(re.sub(r"[\W\d_]+", "", folded)):
-        if not re.search(rf"\b{glued[1]}", folded):
-            yield f"{glued[1]} {glued[2]} {glued[3]}"
     if _re("backwards").search(folded):
         yield folded[::-1]
+
+
+def _decoded(plain: str) -> Iterator[str]:
+    """Yield what base64, hexadecimal and escaped characters in a text say, as far as that is text."""
     for code in _re("base64").finditer(plain):
         yield from _readable(_from_base64(code[0]))
     for code in _re("hex").finditer(plain):
@@ -230,7 +253,9 @@ def _concepts(rules: _Rules, text: str) -> Iterator[Finding]:
     for sentence, following in zip(sentences, [*sentences[1:], ""], strict=True):
         words = f" {' '.join(_re('url').sub(' http ', sentence).translate(_SPACES).split())} "
         here = _Read(sentence, words, _places(rules, words))
-        fired = [rule.finding for rule in rules.concepts if any(_fires(rule, read) for read in _reads(rule, before, here))]
+        fired = [
+            rule.finding for rule in rules.concepts if any(_fires(rule, read) for read in _reads(rule, before, here))
+        ]
         if fired and not _re("mention").search(f"{last} {sentence} {following}"):
             yield from fired
         last, before = sentence, here
@@ -334,12 +359,13 @@ def _arranged(data: dict[str, Any]) -> _Rules:
 
 
 def _hinted(rows: list[dict[str, Any]], *, raw: bool) -> tuple[tuple[str, _Shape], ...]:
-    shapes = [
-        (row, _Shape(_finding(row), row["pattern"] if raw else _bare(row["pattern"]), row.get("negatable", False), row.get("mention", False)))
-        for row in rows
-        if row.get("raw", False) is raw
-    ]
-    return tuple((hint, shape) for row, shape in shapes for hint in row["hints"])
+    chosen = [row for row in rows if row.get("raw", False) is raw]
+    return tuple((hint, shape) for row in chosen for shape in (_shape(row),) for hint in row["hints"])
+
+
+def _shape(row: dict[str, Any]) -> _Shape:
+    source = row["pattern"] if row.get("raw") else _bare(row["pattern"])
+    return _Shape(_finding(row), source, row.get("negatable", False), row.get("mention", False))
 
 
 def _finding(row: dict[str, Any]) -> Finding:

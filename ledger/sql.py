@@ -203,6 +203,12 @@ JOIN learning_state AS s ON s.learning_id = l.id AND s.to_seq IS NULL
 WHERE s.state = 'current' AND l.erased_by IS NULL ORDER BY l.seq"""
 """What the live heads of a learning's chain say."""
 
+CURRENT_TEXTS = """SELECT l.seq, l.id, l.title, l.problem, l.solution, l.project,
+       (SELECT group_concat(t.value, ' ') FROM json_each(l.tags) AS t), l.trust, s.reviewed = 1 OR s.pinned = 1
+FROM learning AS l JOIN learning_state AS s ON s.learning_id = l.id AND s.to_seq IS NULL
+WHERE s.state = 'current' AND l.erased_by IS NULL AND l.seq > :after ORDER BY l.seq LIMIT :many"""
+"""What everything current says, page by page, with its trust and whether a person stands by it."""
+
 _OF_STATE = f"""JOIN learning_state AS s ON s.learning_id = l.id AND {_HOLDS.format("s")}
 WHERE s.state = :state AND l.erased_by IS NULL AND {_FITS}"""
 NEWEST = f"""SELECT l.seq, l.id FROM learning AS l {_OF_STATE} AND l.seq < :before

@@ -75,6 +75,7 @@ LEVELS = {
         "ledger",
         "capture",
         "ingest",
+        "rescreen",
         "audit",
         "export",
         "eval_label",
