@@ -236,14 +236,16 @@ def _is_excused(rules: _Rules, rule: _Shape, text: str, start: int, end: int) ->
     before, after = text[max(0, start - 160) : start], text[end : end + 120]
     if _re("mention").search(before + " " + after):
         return True
+    clause = _re("sentence_end").split(before)[-1]
+    if _re("mention_here").search(clause + " " + _re("sentence_end").split(after)[0]):
+        return True
     if rule.quotable and (_re("named_before").search(before) or _re("named_after").search(after)):
         return True
     if text.startswith("</", start) and text[start:end].replace("/", "").rstrip("> ") in text[:start]:
         return True  # it closes what the text itself opened
     if not rule.negatable:
         return False
-    clause = _re("sentence_end").split(before)[-1][-80:]
-    return bool(_re("negated").search(clause) or _re("forbidden").search(after))
+    return bool(_re("negated").search(clause[-80:]) or _re("forbidden").search(after))
 
 
 def _concepts(rules: _Rules, text: str) -> Iterator[Finding]:
@@ -256,7 +258,9 @@ def _concepts(rules: _Rules, text: str) -> Iterator[Finding]:
         fired = [
             rule.finding for rule in rules.concepts if any(_fires(rule, read) for read in _reads(rule, before, here))
         ]
-        if fired and not _re("mention").search(f"{last} {sentence} {following}"):
+        if fired and not (
+            _re("mention_here").search(sentence) or _re("mention").search(f"{last} {sentence} {following}")
+        ):
             yield from fired
         last, before = sentence, here
 
