@@ -84,7 +84,7 @@ class _Planner:
 
     `leaving` tells which places a learning leaves, `claimed` which learnings
     some place says anew, `replaced` which this plan supersedes, `revived` which it
-    serves again.
+    serves again, `anew` which texts it records although more trusted places took them back.
     """
 
     def __init__(self, scan: Scan, known: Known, again: bool) -> None:
@@ -98,6 +98,7 @@ class _Planner:
         self.claimed: set[str] = set()
         self.replaced: set[str] = set()
         self.revived: set[str] = set()
+        self.anew: set[bytes] = set()
         self.forced: dict[tuple[bytes, bytes], KnownLearning] = {}
         self.additions: list[Change] = []
 
@@ -198,10 +199,16 @@ class _Planner:
 
         A stale copy of what was replaced does not resurrect it. When nothing
         live is left of what replaced it, somebody has to look, unless it was
-        this place's last text and the importer itself retracted it.
+        this place's last text and the importer itself retracted it. What a more
+        trusted place took back is recorded anew, at this place's trust.
         """
         if learning.retract_seq is not None:
             self._revive(found, learning)
+        elif learning.is_refused_above:
+            twin = found.content_key in self.anew
+            self.anew.add(found.content_key)
+            self.additions.append(Change("add_source" if twin else "record", found))
+            return
         elif learning.state == "superseded" and self._is_revert(place, found, learning):
             self._replace(place, found, learning.heads)
             return

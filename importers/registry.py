@@ -21,6 +21,10 @@ Progress = Callable[[int, int], None]
 
 NOTES = "memory-notes"
 
+MEMORY_FOLDERS = ("projects", "agent-memory")
+"""Folders of `~/.claude` with the user's own notes. A repository elsewhere below it (a plugin, a skill) was cloned:
+its files are others'."""
+
 
 def default_places(home: str) -> list[str]:
     """Return the memory folders of a user's client that exist: of every project, and of every agent."""
@@ -155,10 +159,20 @@ class _Scan:
     def _trust(self, path: str) -> int:
         folder = os.path.dirname(path)
         if folder not in self.trusts:
-            is_own = self.own is not None and (path + os.sep).startswith(self.own + os.sep)
-            is_loose = projects.repository_of(folder) is None
+            around = projects.repository_of(folder)
+            is_loose = around is None
+            is_cloned = around is not None and self._is_below(around.work_tree) and not self._is_memory(path)
+            is_own = self._is_below(path) and not is_cloned
             self.trusts[folder] = TRUST_NOTES if is_own else self.loose if is_loose else TRUST_FILES
         return self.trusts[folder]
+
+    def _is_memory(self, path: str) -> bool:
+        """Tell whether a path lies where the client keeps memory, which a user may keep in git of their own."""
+        return any(path.startswith(os.path.join(self.own or "", name, "")) for name in MEMORY_FOLDERS)
+
+    def _is_below(self, path: str) -> bool:
+        """Tell whether a path lies below the user's `.claude`."""
+        return self.own is not None and path.startswith(self.own + os.sep)
 
     # -- listing ----------------------------------------------------------------------------------------------------
 

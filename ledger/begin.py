@@ -5,6 +5,12 @@ Lean path: stdlib only; what a start block needs is imported where it is needed.
 
 from __future__ import annotations
 
+import os
+import sqlite3
+import time
+
+from ledger import sql
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -21,6 +27,9 @@ SUMMARY_UNITS = 3_000
 
 EXPOSURES_MAX = 40
 """Exposures of a session that are looked at for them."""
+
+WAIT_DAYS = 60
+"""Days after which what waits for a person is not asked about any more; what changes waits anew."""
 
 QUIET_DAYS, QUIET_SESSIONS = 7, 10
 """From how many days without a new event, and how many sessions of people since, a person is told."""
@@ -78,10 +87,11 @@ def _current(reader: Reader, ids: Sequence[str]) -> list[Hit]:
     return [hit for hit in found if hit.state == "current" and hit.trust >= TRUST_NOTES]
 
 
-def remark(kept: Sessions, last_event_s: float | None, now: float) -> str:
+def remark(kept: Sessions, last_event_s: float | None, now: float, waits: int = 0) -> str:
     """Return one line for the person when something is broken or waits, at most once a day each; else ''.
 
-    `last_event_s` is when the log grew last, in seconds since 1970, None when it is empty.
+    `last_event_s` is when the log grew last, in seconds since 1970, None when it is
+    empty; `waits` how many items wait for a review.
     """
     for held in kept.breakers():
         if kept.is_news("broken:" + held["name"], now):
@@ -95,4 +105,21 @@ def remark(kept: Sessions, last_event_s: float | None, now: float) -> str:
         sessions = kept.ran_since(last_event_s)
         if sessions >= QUIET_SESSIONS and kept.is_news("quiet", now):
             return f"learnings: no learning written for {days} days though {sessions} sessions ran"
+    if waits and kept.is_news("review", now):
+        return f"learnings: {waits} {'item waits' if waits == 1 else 'items wait'} for you, see `learnings review`"
     return ""
+
+
+def waits(path: str, now: float) -> int:
+    """Return how many items of a ledger wait for a person; 0 when the file cannot say."""
+    quoted = os.path.abspath(path).replace("%", "%25").replace("?", "%3f").replace("#", "%23")
+    since = time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime(now - WAIT_DAYS * 86_400))
+    try:
+        file = sqlite3.connect(f"file:{quoted}?mode=rw", uri=True, timeout=0, isolation_level=None)
+        try:
+            file.execute("PRAGMA query_only = 1").fetchall()
+            return int(file.execute(sql.WAITING_COUNT, {"since": since}).fetchone()[0])
+        finally:
+            file.close()
+    except (sqlite3.Error, ValueError):
+        return 0

@@ -41,6 +41,8 @@ TABLE = (
     ("reject", "ledger.cli_write:reject", "turn a candidate down"),
     ("quarantine", "ledger.cli_write:quarantine", "withhold a learning until it is released"),
     ("release", "ledger.cli_write:release", "let a withheld learning be served again"),
+    ("review", "ledger.cli_review:review", "decide what waits: accept, reject, release, merge, edit; one key each"),
+    ("trust", "ledger.cli_trust:trust", "let what files of a repository say now be recalled unasked"),
     ("import", "ledger.cli_import:import_paths", "read memory notes, or an export of ours, into the ledger"),
     ("scan", "ledger.cli_import:scan", "import every memory folder that is known"),
     ("export", "ledger.cli_file:export", "write learnings as JSON lines or Markdown"),

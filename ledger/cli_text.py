@@ -116,7 +116,7 @@ def shown(learning: dict[str, Any]) -> Iterator[str]:
     if learning["observed_at"]:
         yield f"    observed    {learning['observed_at']}"
     if learning["batch"] is not None:
-        how = "imported    in batch" if learning["channel"] == "import" else "corrects    with the verdict of event"
+        how = "imported    in batch" if learning["channel"] == "import" else "decided     with event"
         yield f"    {how} {learning['batch']}"
     if learning["erased_by"] is not None:
         yield f"    erased      by event {learning['erased_by']}"

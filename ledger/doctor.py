@@ -3,14 +3,14 @@
 Each part looks at one subject and yields checks: `doctor_told` at what the
 clients were told (`doctor_client` reads it), `doctor_server` at whether that starts, `doctor_use` at
 whether it fires, `doctor_file` at the ledger, `doctor_notes` at
-the client's own memory. Everything is only read; a part
+the client's own memory, `doctor_review` at what waits for a person. Everything is only read; a part
 that cannot be looked at is a check that is broken, never an exception.
 """
 
 import os
 from collections.abc import Iterable, Iterator
 
-from ledger import doctor_client, doctor_file, doctor_notes, doctor_server, doctor_told, doctor_use, sql
+from ledger import doctor_client, doctor_file, doctor_notes, doctor_review, doctor_server, doctor_told, doctor_use, sql
 from ledger.doctor_check import Around, Check, broken, seconds_of
 from ledger.doctor_client import Told
 from ledger.doctor_use import Log
@@ -59,6 +59,7 @@ def _file(around: Around, log: list[Log]) -> Iterator[Check]:
     with open_reader(around.file) as reader:
         yield from doctor_file.checks(around, reader)
         yield from _guarded("contradictions", doctor_notes.contradictions(around, reader))
+        yield from _guarded("review", doctor_review.checks(around, reader))
         saved = [(str(channel), str(at), int(count)) for channel, at, count in reader.rows(sql.LAST_SAVES, {})]
         first = reader.rows(sql.RECORDED_AT, {"seq": 1})
         began = seconds_of(first[0][0]) if first else os.stat(around.file).st_mtime

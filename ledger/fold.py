@@ -31,8 +31,9 @@ class Flags(NamedTuple):
 
     `replaced_by` holds (new id, seq of the event that replaced it); `sources`
     the ids of the places where it stands; `reviewed` is True when a person
-    accepted or released it. `aliases` is the seq of the event whose words find
-    it too, 0 when there is none.
+    accepted or released it, `trusted` when one granted it trust. `sessions` are
+    those that inferred it, of what was inferred. `aliases` is the seq of the event whose words find it
+    too, 0 when there is none.
     """
 
     created: bool = False
@@ -42,6 +43,8 @@ class Flags(NamedTuple):
     retracted: bool = False
     pinned: bool = False
     reviewed: bool = False
+    trusted: bool = False
+    sessions: frozenset[str] = frozenset()
     replaced_by: frozenset[tuple[str, int]] = frozenset()
     sources: frozenset[str] = frozenset()
     aliases: int = 0
@@ -58,6 +61,15 @@ REPLACING = ("learning.superseded", "proposal.accepted")
 LASTING = ("payload.erased", "head.accepted", "batch.started")
 """Kinds that no undo can take back."""
 
+
+AGREED = 2
+"""Independent sessions that say the same, from which on what was inferred is served unasked."""
+
+BY_PATH = "path"
+"""Trust granted to what a place says now; the place may say something else, which is then not trusted."""
+
+BY_REVIEW = "review"
+"""Trust granted to one text that a person looked at, and stands by."""
 
 NAMED = ("lrn_", "setting:", "exposure:", "summary:")
 """How the streams begin whose state projections keep."""
@@ -90,7 +102,17 @@ def state(flags: Flags) -> str:
 
 def _created(flags: Flags, act: Act) -> Flags:
     source = act.data.get("source")
-    return flags._replace(created=True, sources=flags.sources | {source} if source else flags.sources)
+    sessions = frozenset([act.actor_id] if act.trust == 0 and act.actor_id else ())
+    return flags._replace(
+        created=True, sessions=sessions, sources=flags.sources | {source} if source else flags.sources
+    )
+
+
+def _sourced(flags: Flags, act: Act) -> Flags:
+    told = flags._replace(sources=flags.sources | {act.data["source"]})
+    if act.actor_id is None or act.trust > 0 or not flags.sessions:
+        return told
+    return told._replace(sessions=flags.sessions | {act.actor_id})
 
 
 def _proposed(flags: Flags, act: Act) -> Flags:
@@ -114,10 +136,11 @@ STEPS: dict[str, Callable[[Flags, Act], Flags]] = {
     "proposal.rejected": lambda flags, act: flags._replace(rejected=True),
     "learning.quarantined": lambda flags, act: flags._replace(quarantined=True),
     "quarantine.released": _released,
-    "source.added": lambda flags, act: flags._replace(sources=flags.sources | {act.data["source"]}),
+    "source.added": _sourced,
     "source.removed": lambda flags, act: flags._replace(sources=flags.sources - {act.data["source"]}),
     "learning.pinned": lambda flags, act: flags._replace(pinned=True),
     "learning.unpinned": lambda flags, act: flags._replace(pinned=False),
+    "trust.granted": lambda flags, act: flags._replace(trusted=True),
     "aliases.derived": lambda flags, act: flags._replace(aliases=act.seq),
     "exposure.judged": lambda flags, act: flags,
     "session.summarised": lambda flags, act: flags,
@@ -157,6 +180,12 @@ def _pinnable(flags: Flags, act: Act) -> str | None:
     return "pinned" if flags.pinned else None
 
 
+def _trustable(flags: Flags, act: Act) -> str | None:
+    if state(flags) != "current":
+        return "not_current"
+    return "trusted" if flags.trusted else None
+
+
 def _rejectable(flags: Flags, act: Act) -> str | None:
     return None if flags.created and flags.candidate and not flags.rejected else "not_candidate"
 
@@ -178,6 +207,7 @@ GROUNDS: dict[str, Callable[[Flags, Act], str | None]] = {
     "source.removed": lambda flags, act: None if act.data["source"] in flags.sources else "does_not_stand",
     "learning.pinned": _pinnable,
     "learning.unpinned": lambda flags, act: None if flags.created and flags.pinned else "not_pinned",
+    "trust.granted": _trustable,
 }
 """What must hold for the learning whose stream an event is on; kinds that are absent are always legal."""
 
@@ -241,13 +271,17 @@ def trust(learning_id: str, acts: Iterable[Act]) -> int:
 
     What a person accepted, a person stands by: a less trusted channel neither
     replaces it nor takes it back, although the row keeps the trust it came with.
+    A place whose text was trusted as a whole may still say something else.
     """
     known = list(acts)
     live = alive(known)
-    brought = (*CREATING, "proposal.accepted")
-    return max(
-        (act.trust for act in known if act.seq in live and act.stream == learning_id and act.kind in brought), default=0
-    )
+    return max((act.trust for act in known if act.seq in live and _brings(act, learning_id)), default=0)
+
+
+def _brings(act: Act, learning_id: str) -> bool:
+    if act.kind == "trust.granted" and act.data["by"] == BY_PATH:
+        return False
+    return act.stream == learning_id and act.kind in (*CREATING, "proposal.accepted", "trust.granted")
 
 
 def withdraws(act: Act, learning_id: str) -> bool:

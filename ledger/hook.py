@@ -241,7 +241,8 @@ def session_started(asked: Asked) -> tuple[str, Sequence[str]]:
     from ledger import begin
 
     last_s = asked.peeked.last_s if asked.peeked is not None else None
-    return said("SessionStart", text, begin.remark(asked.kept, last_s, asked.now)), ()
+    waits = 0 if asked.who.is_robot else begin.waits(asked.path, asked.now)
+    return said("SessionStart", text, begin.remark(asked.kept, last_s, asked.now, waits)), ()
 
 
 def _started(asked: Asked, source: str) -> str:

@@ -150,6 +150,11 @@ def run(
     return _Import(ledger, reading, plan, vanished, again).run(dry_run, progress)
 
 
+def found(ledger: Ledger, reading: Reading) -> list[Found]:
+    """Return what a reading says, scrubbed and with the keys that an import would give it; writes nothing."""
+    return _Import(ledger, reading, lambda scan, known, again: [], lambda *_: frozenset(), again=False).found
+
+
 class _Import:
     """One import under way."""
 
@@ -478,6 +483,7 @@ class Knowledge:
         removed_in_vain = {
             key_of.get(act.data["source"]) for act in acts if act.kind == "source.removed" and act.seq not in live
         }
+        refusal = _own_refusal(acts, live)
         return KnownLearning(
             name,
             row["seq"],
@@ -487,11 +493,12 @@ class Knowledge:
             bytes(row["content_key"]) if row["content_key"] is not None else None,
             stands,
             frozenset(stood),
-            _own_refusal(acts, live),
+            refusal.seq if refusal is not None and refusal.trust <= self._trust else None,
             self._heads(name, acts, live, state),
             frozenset(undone),
             frozenset(key for key in removed_in_vain if key in stands),
             "\n".join((row["problem"] or "", row["solution"] or "")),
+            refusal is not None and refusal.trust > self._trust,
         )
 
     def _heads(self, name: str, acts: list[Act], live: set[int], state: str) -> tuple[tuple[str, int], ...]:
@@ -510,8 +517,8 @@ class Knowledge:
         return found
 
 
-def _own_refusal(acts: list[Act], live: set[int]) -> int | None:
-    """Return the seq of an importer's live retract or reject; None when there is none or a person made it."""
+def _own_refusal(acts: list[Act], live: set[int]) -> Act | None:
+    """Return an importer's live retract or reject; None when there is none or a person made it."""
     kinds = ("learning.retracted", "proposal.rejected")
     found = [act for act in acts if act.kind in kinds and act.seq in live]
-    return found[-1].seq if found and found[-1].channel == "import" else None
+    return found[-1] if found and found[-1].channel == "import" else None

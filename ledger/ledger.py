@@ -36,6 +36,7 @@ from ledger.model import (
     PROJECT_CHARS,
     REASON_CHARS,
     SUPERSEDE_MAX,
+    TRUST_INFERRED,
     VERDICTS,
     Actor,
     Draft,
@@ -51,7 +52,7 @@ from ledger.results import Changed, Judged, Loaded, Recorded, Summarised, Supers
 from ledger.settings import check_setting
 from ledger.store import Clock, Moment, now_us
 from ledger.store_sqlite import SqliteStore
-from ledger.view import View, acts_of, content, derived_id
+from ledger.view import View, acts_of, agreement, content, derived_id, in_same_words
 
 
 class Ledger:
@@ -131,8 +132,8 @@ class Ledger:
         """Record a learning.
 
         A text that is there already is answered, not written again: on a higher
-        channel it supersedes the lower row, and a person's accepts a candidate.
-        One that a more trusted channel took back becomes a candidate.
+        channel it supersedes the lower row, a person's accepts a candidate, and
+        what a second session infers is agreement. One that a more trusted channel took back becomes a candidate.
 
         Raises:
             BadInput, GuardFailed: the draft cannot be stored; nothing was written.
@@ -142,7 +143,10 @@ class Ledger:
         found: list[Recorded] = []
 
         def decide(view: View) -> None:
-            same = self._same_text(view, passed.draft)
+            same = self._same_text(view, passed.draft) or self._same_words(view, passed.draft, near)
+            if same is not None and self._agrees_anew(view, same):
+                view.add(agreement(passed.draft, same, own_id, self.actor), self.actor)
+                return
             if same is not None and self._answers(view, same):
                 row = view.row(same)
                 found.append(self._recorded(same, row["seq"], view, passed, near, conflicts, duplicate=True))
@@ -162,6 +166,8 @@ class Ledger:
         if found:
             return found[0]
         done = self._recorded(events[0].stream, events[0].seq, view, passed, near, conflicts, events=events)
+        if events[0].kind == "source.added":
+            done.remarks.append("another session said the same, so it is served unasked from now on")
         if held and done.state == "candidate":
             done.remarks.append(
                 f"a more trusted channel took this text back ({held[0]}), so it is a candidate until a person runs "
@@ -559,6 +565,12 @@ class Ledger:
 
         return self._undo(targets, reason, cascade, event_id, dry_run, batch)
 
+    def undo_all(
+        self, find: Callable[[View], list[Act]], *, event_id: str | None = None, dry_run: bool = False
+    ) -> Undone:
+        """Take back, in one undo, the events that a command of another module finds under the lock."""
+        return self._undo(find, None, cascade=False, event_id=event_id, dry_run=dry_run, asked=None)
+
     def _undo(
         self,
         find: Callable[[View], list[Act]],
@@ -566,7 +578,7 @@ class Ledger:
         cascade: bool,
         event_id: str | None,
         dry_run: bool,
-        asked: int,
+        asked: int | None,
     ) -> Undone:
         why = self._reason(reason, required=False)
         own_id = _own_id(event_id)
@@ -577,7 +589,7 @@ class Ledger:
             seqs = [act.seq for act in targets]
             view.drafts.append(NewEvent("event.undone", targets[0].stream, {"targets": seqs}, _why(why), own_id))
 
-        intent = NewEvent("event.undone", "", {"targets": [asked]}, _why(why), own_id)
+        intent = NewEvent("event.undone", "", {"targets": [asked]}, _why(why), own_id)  # None: whatever was found
         events, view = self._commit(decide, intent, event_id, dry_run)
         return self._undone(view, events[0])
 
@@ -741,6 +753,22 @@ class Ledger:
                 return newest[state]
         waiting = newest.get("candidate")
         return waiting if waiting is not None and view.trust(waiting) >= self.actor.trust else None
+
+    def _same_words(self, view: View, draft: Draft, near: Sequence[Near]) -> str | None:
+        """Return what was inferred before in the same words; only what is inferred now is compared like that."""
+        if self.actor.trust > TRUST_INFERRED:
+            return None
+        for one in near:
+            row = view.row(one.id)
+            if row["trust"] == TRUST_INFERRED and row["project"] == draft.project and in_same_words(row, draft):
+                return one.id if fold.state(view.flags(one.id)) == "current" else None
+        return None
+
+    def _agrees_anew(self, view: View, same: str) -> bool:
+        """Tell whether this is another session that infers what one session inferred."""
+        flags = view.flags(same)
+        told = flags.sessions and self.actor.id is not None and self.actor.id not in flags.sessions
+        return bool(told) and fold.state(flags) == "current" and self.actor.trust == view.trust(same) == TRUST_INFERRED
 
     def _taken_back(self, view: View, draft: Draft) -> list[str]:
         """Return the newest learning of this text when a more trusted channel took it back or replaced it."""
@@ -907,14 +935,20 @@ def _same_intent(view: View, intent: NewEvent, event: Event) -> bool:
     stored = json.loads(event.data)
     if event.kind == "event.undone":
         asked = intent.data["targets"][0]
-        return asked in stored["targets"] or any(view.batch(target) == asked for target in stored["targets"])
+        return (
+            asked is None
+            or asked in stored["targets"]
+            or any(view.batch(target) == asked for target in stored["targets"])
+        )
     return event.stream == intent.stream and all(stored.get(key) == value for key, value in intent.data.items())
 
 
 def _same_draft(view: View, intent: NewEvent, event: Event) -> bool:
     """Tell whether a stored event was made of this draft; an accepted candidate may say it with other white space."""
-    if event.kind == "proposal.accepted" and intent.kind == "learning.recorded":
+    if event.kind in ("proposal.accepted", "source.added") and intent.kind == "learning.recorded":
         row = view.row(event.stream)
+        if event.kind == "source.added":
+            return row["erased_by"] is not None or in_same_words(row, intent.body)
         names = ("problem", "solution", "project")
         said = [[str(texts[name]).split() for name in names] for texts in (row, intent.body)]
         return row["erased_by"] is not None or said[0] == said[1]

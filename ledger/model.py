@@ -92,6 +92,11 @@ def hook() -> Actor:
     return Actor("program", "hook", TRUST_NOTES)
 
 
+def inferred(session: str) -> Actor:
+    """Return what infers learnings from one session; `session` is opaque, and tells independent sessions apart."""
+    return Actor("program", "hook", TRUST_INFERRED, session)
+
+
 def importer(trust: int) -> Actor:
     """Return an importer; `trust` is the trust of the place it reads (2 own notes, 1 files of a repository)."""
     return Actor("importer", "import", min(trust, TRUST_NOTES))
@@ -202,11 +207,14 @@ class KnownLearning(NamedTuple):
     (the creating one, or `source.added`) is undone now, `kept_at` those that
     stand again because a `source.removed` is undone now. `version` is the seq
     of its last touching event. `retract_seq` is the live event of an importer
-    that retracted or rejected it, None when there is none or a person made it.
+    that retracted or rejected it, None when there is none, a person made it, or
+    a more trusted place.
     `heads` are the live heads of its chain (itself when current) with their
     trust; for one that is not live and that nothing live replaced: the live
     heads of what its creating event names in `supersedes`. `text` is problem
     and solution, to pair edited learnings of one place by likeness.
+    `is_refused_above` says that an importer of more trusted places retracted or
+    rejected it, which a less trusted place does not take back.
     """
 
     id: str
@@ -222,6 +230,7 @@ class KnownLearning(NamedTuple):
     undone_at: frozenset[bytes] = frozenset()
     kept_at: frozenset[bytes] = frozenset()
     text: str = ""
+    is_refused_above: bool = False
 
 
 class Known(NamedTuple):

@@ -340,8 +340,9 @@ class Projector:
                 rows.clear()
 
 
-def _period(flags: Flags) -> tuple[str, int, int]:
-    return fold.state(flags), int(flags.pinned), int(flags.reviewed)
+def _period(flags: Flags) -> tuple[str, int, int, int]:
+    agreed = len(flags.sessions) >= fold.AGREED
+    return fold.state(flags), int(flags.pinned), int(flags.reviewed or flags.trusted), int(agreed)
 
 
 def touching(connection: sqlite3.Connection, names: Iterable[str]) -> list[Act]:

@@ -12,7 +12,7 @@ APPLICATION_ID = 0x4C524E31
 SCHEMA_VERSION = 1
 """`PRAGMA user_version` that this program reads; the same as in `tables.py`."""
 
-PROJECTION_VERSION = 3
+PROJECTION_VERSION = 4
 """Changes whenever the projections of an unchanged log would differ; the next write rebuilds them."""
 
 NOW = 2**63 - 1
@@ -22,7 +22,7 @@ TOKENIZER = "porter unicode61 remove_diacritics 2"
 """Tokenizer of the words index, for the table in memory that stems a question's words the same way."""
 
 _HOLDS = "{0}.from_seq <= :at AND ({0}.to_seq IS NULL OR {0}.to_seq > :at)"
-_SERVED_TRUST = "CASE WHEN s.reviewed = 1 THEN max(l.trust, 2) ELSE l.trust END"
+_SERVED_TRUST = "CASE WHEN s.reviewed = 1 OR s.agreed = 1 THEN max(l.trust, 2) ELSE l.trust END"
 _WITHHELD = """EXISTS (SELECT 1 FROM learning_state AS w
   WHERE w.learning_id = l.id AND w.to_seq IS NULL AND w.state = 'quarantined')"""
 _NOT_WITHHELD = f"(:at = {NOW} OR NOT {_WITHHELD})"
@@ -258,6 +258,57 @@ HISTORY = """SELECT e.seq, e.kind, e.recorded_at, e.actor_kind, e.channel, e.tru
        json_extract(CAST(p.body AS TEXT), '$.reason') AS reason, e.batch, e.stream
 FROM touch AS t JOIN event AS e ON e.seq = t.seq JOIN payload AS p ON p.seq = e.seq
 WHERE t.id = :id ORDER BY e.seq"""
+
+# -- what waits, what is trusted ---------------------------------------------------------------------------------------
+
+_WAITS = """SELECT l.seq, l.id, s.state, l.recorded_at, e.recorded_at, e.seq
+FROM learning_state AS s JOIN learning AS l ON l.id = s.learning_id JOIN event AS e ON e.seq = s.from_seq
+WHERE s.to_seq IS NULL AND s.state IN ('candidate', 'quarantined') AND l.erased_by IS NULL
+  AND NOT (e.kind = 'learning.quarantined' AND e.actor_kind = 'person') AND e.recorded_at >= :since
+UNION ALL
+SELECT l.seq, l.id, s.state, l.recorded_at, e.recorded_at, e.seq
+FROM learning AS l CROSS JOIN learning_state AS s ON s.learning_id = l.id AND s.to_seq IS NULL
+JOIN event AS e ON e.seq = s.from_seq
+WHERE l.trust = 0 AND s.state = 'current' AND s.reviewed = 0 AND s.agreed = 0 AND l.erased_by IS NULL
+  AND e.recorded_at >= :since"""
+WAITING = f"{_WAITS} ORDER BY 1 DESC"
+"""What waits for a person and changed since: candidates, what the screen withheld, what was inferred, newest first."""
+
+WAITING_COUNT = f"SELECT count(*) FROM ({_WAITS})"
+"""How many of those there are; two partial indexes answer it."""
+
+WHY_WAITING = """SELECT e.kind, e.data, json_extract(CAST(p.body AS TEXT), '$.reason')
+FROM touch AS t JOIN event AS e ON e.seq = t.seq JOIN payload AS p ON p.seq = e.seq
+WHERE t.id = :id AND e.stream = :id
+  AND e.kind IN ('learning.recorded', 'learning.superseded', 'learning.proposed', 'learning.quarantined')
+  AND NOT EXISTS (SELECT 1 FROM undo AS u WHERE u.target_seq = e.seq AND u.to_seq IS NULL) ORDER BY e.seq"""
+"""The events that made an item wait, with the reasons they keep."""
+
+TRUSTED_PATHS = """SELECT path, count(*), sum(state = 'current'), min(recorded_at) FROM trusted
+WHERE holds AND how = 'path' AND path IS NOT NULL GROUP BY path ORDER BY path"""
+"""Places whose content a person trusts: how many learnings, and how many of them are current still."""
+
+CHANGED_SINCE = """SELECT t.path, count(DISTINCT l.id)
+FROM (SELECT DISTINCT path FROM trusted WHERE holds AND how = 'path' AND path IS NOT NULL) AS t
+JOIN source AS f ON f.to_seq IS NULL AND (f.path = t.path OR substr(f.path, 1, length(t.path) + 1) = t.path || '/')
+JOIN learning AS l ON l.id = f.learning_id AND l.trust < 2
+JOIN learning_state AS s ON s.learning_id = l.id AND s.to_seq IS NULL
+WHERE s.state = 'current' AND s.reviewed = 0 AND s.agreed = 0 GROUP BY t.path ORDER BY t.path"""
+"""How many current learnings stand at a trusted place that nobody trusted: changed or added since."""
+
+UNTRUSTED = """SELECT count(*) FROM learning AS l JOIN learning_state AS s ON s.learning_id = l.id AND s.to_seq IS NULL
+WHERE l.trust = 1 AND s.state = 'current' AND s.reviewed = 0 AND l.erased_by IS NULL"""
+"""How many learnings from files of repositories, or exports, are served only when asked for."""
+
+GRANTS_BELOW = """SELECT DISTINCT t.event_seq FROM trusted AS t JOIN source AS f ON f.learning_id = t.learning_id
+WHERE t.holds AND (f.path = :path OR substr(f.path, 1, length(:path) + 1) = :path || '/') ORDER BY t.event_seq"""
+"""The grants that hold for what stands, or once stood, at a file or below a folder."""
+
+STANDS_HERE = """SELECT l.id, l.content_key, l.trust, s.state, s.reviewed
+FROM source AS f JOIN learning AS l ON l.id = f.learning_id
+JOIN learning_state AS s ON s.learning_id = l.id AND s.to_seq IS NULL
+WHERE f.locator_key = :key AND f.to_seq IS NULL ORDER BY l.seq"""
+"""What stands at one place, by its key."""
 
 # -- counts ------------------------------------------------------------------------------------------------------------
 

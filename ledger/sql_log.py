@@ -34,7 +34,7 @@ FROM touch AS t JOIN event AS e ON e.seq = t.seq WHERE t.id = ? ORDER BY e.seq""
 TOUCHED_BY = "SELECT id FROM touch WHERE seq = ? ORDER BY id"
 LAST_TOUCH = "SELECT max(seq) FROM touch WHERE id = ?"
 UNDO_TARGETS = "SELECT json_extract(data, '$.targets') FROM event WHERE seq = ? AND kind = 'event.undone'"
-OPEN_STATE = "SELECT state, pinned, reviewed FROM learning_state WHERE learning_id = ? AND to_seq IS NULL"
+OPEN_STATE = "SELECT state, pinned, reviewed, agreed FROM learning_state WHERE learning_id = ? AND to_seq IS NULL"
 OPEN_LINKS = "SELECT new_id, event_seq FROM link WHERE old_id = ? AND to_seq IS NULL ORDER BY new_id, event_seq"
 OPEN_SOURCES = "SELECT source_id FROM source WHERE learning_id = ? AND to_seq IS NULL ORDER BY source_id"
 OPEN_SETTING = """SELECT event_seq FROM setting

@@ -42,6 +42,9 @@ ALEMBIC_VERSION = (
 )
 """The migration tool's own table, so that a new file needs no import of it (0.5 s)."""
 
+WAITS = "to_seq IS NULL AND state IN ('candidate', 'quarantined')"
+"""Open periods of what waits for a person; `sql.WAITING` asks in these very words, so that the index answers it."""
+
 TEXTS = ("title", "problem", "solution", "project", "tags")
 """Columns of a learning that are never empty until it is erased; `tags` is a JSON list."""
 
@@ -146,6 +149,7 @@ class LearningRow(SQLModel, table=True):
         ),
         Index("learning_content", "content_key"),
         Index("learning_project", "project", "category"),
+        Index("learning_inferred", "id", sqlite_where=text("trust = 0")),
         STRICT,
     )
     seq: int = Field(sa_column=Column(BIG, primary_key=True, autoincrement=False))
@@ -168,14 +172,19 @@ class LearningRow(SQLModel, table=True):
 
 
 class LearningStateRow(SQLModel, table=True):
-    """One period of a learning's state, in seqs; `to_seq` is NULL while it lasts."""
+    """One period of a learning's state, in seqs; `to_seq` is NULL while it lasts.
+
+    `reviewed` says that a person accepted, released or trusts it, `agreed` that a
+    second session said the same.
+    """
 
     __tablename__ = "learning_state"
     __table_args__ = (
         CheckConstraint(one_of("state", STATES), name="learning_state_state"),
-        CheckConstraint("pinned IN (0, 1) AND reviewed IN (0, 1)", name="learning_state_flags"),
+        CheckConstraint("pinned IN (0, 1) AND reviewed IN (0, 1) AND agreed IN (0, 1)", name="learning_state_flags"),
         CheckConstraint("to_seq IS NULL OR to_seq > from_seq", name="learning_state_period"),
         Index("learning_state_open", "learning_id", unique=True, sqlite_where=text("to_seq IS NULL")),
+        Index("learning_state_waiting", "learning_id", sqlite_where=text(WAITS)),
         STRICT,
     )
     learning_id: str = Field(sa_column=Column(Text, primary_key=True))
@@ -184,6 +193,7 @@ class LearningStateRow(SQLModel, table=True):
     state: str = Field(sa_type=Text)
     pinned: int = Field(sa_type=BIG)
     reviewed: int = Field(sa_type=BIG)
+    agreed: int = Field(sa_type=BIG)
 
 
 class LinkRow(SQLModel, table=True):
@@ -528,6 +538,13 @@ LEFT JOIN learning AS l ON l.id = j.learning_id""",
 SELECT y.id, y.session, y.project, y.text, y.covers_from, y.covers_to, y.event_seq, e.recorded_at, e.trust,
        e.actor_kind, e.channel, y.from_seq, y.to_seq, y.to_seq IS NULL AS holds
 FROM session_summary AS y JOIN event AS e ON e.seq = y.event_seq""",
+    """CREATE VIEW trusted AS
+SELECT e.stream AS learning_id, l.title, l.project, json_extract(e.data, '$.by') AS how,
+       json_extract(CAST(p.body AS TEXT), '$.path') AS path, s.state, e.seq AS event_seq, e.recorded_at, e.batch,
+       NOT EXISTS (SELECT 1 FROM undo AS u WHERE u.target_seq = e.seq AND u.to_seq IS NULL) AS holds
+FROM event AS e JOIN payload AS p ON p.seq = e.seq LEFT JOIN learning AS l ON l.id = e.stream
+LEFT JOIN learning_state AS s ON s.learning_id = e.stream AND s.to_seq IS NULL
+WHERE e.kind = 'trust.granted'""",
     """CREATE VIEW settings AS
 SELECT s.name, s.scope, s.machine, s.value, s.from_seq AS since_seq, e.recorded_at AS since
 FROM setting AS s JOIN event AS e ON e.seq = s.event_seq WHERE s.to_seq IS NULL AND s.value IS NOT NULL""",

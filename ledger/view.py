@@ -7,13 +7,13 @@ replaying what would stay alive.
 
 import json
 import sqlite3
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from ledger import fold, project, sql_log
+from ledger import fold, project, query, sql_log
 from ledger.errors import BuiltUpon, LedgerError, NotCurrent, NotFound, NotUndoable, Refused
 from ledger.fold import Act, Fault, Flags
-from ledger.model import Actor, Draft, NewEvent, learning_id
+from ledger.model import Actor, Draft, NewEvent, Source, learning_id
 from ledger.store import Moment
 
 
@@ -223,3 +223,16 @@ def derived_id(event_id: str) -> str:
     """Return the id of the second event of a command, the same on every retry."""
     tail = learning_id(f"second {event_id}").encode().hex()
     return f"{event_id[:8]}-{event_id[9:13]}-7{tail[1:4]}-8{tail[5:8]}-{tail[8:20]}"
+
+
+def agreement(draft: Draft, name: str, own_id: str, actor: Actor) -> NewEvent:
+    """Return the event by which another session says what `name` says: one more place where it can be read."""
+    source = draft.source or Source("session", f"session:{actor.id}")
+    place = {key: value for key, value in source._asdict().items() if value is not None}
+    return NewEvent("source.added", name, {"source": source_id(own_id)}, {"source": place}, own_id)
+
+
+def in_same_words(row: Mapping[str, Any], said: Mapping[str, Any] | Draft) -> bool:
+    """Tell whether two learnings say the same but for case, quotes, closing punctuation and white space."""
+    other = said._asdict() if isinstance(said, Draft) else said
+    return all(query.subject(row[name]) == query.subject(other[name]) for name in ("problem", "solution"))

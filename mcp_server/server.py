@@ -190,7 +190,7 @@ def noted(where: str, error: BaseException) -> str:
 def run(path: str, project: str | None, env: Mapping[str, str]) -> int:
     """Serve on stdio until the client closes standard input; return the exit status."""
     logging.getLogger().addHandler(logging.NullHandler())  # else the SDK's records, tracebacks included, go to stderr
-    session = Session(path, project or project_of(os.getcwd()), agent(f"mcp-{os.urandom(8).hex()}"))
+    session = Session(path, project or project_of(os.getcwd()), agent(f"mcp-{os.urandom(8).hex()}"), asked=[])
     desk = Desk(session, env)
     server = Server(
         NAME,

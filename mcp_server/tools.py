@@ -6,6 +6,7 @@ time, trust and state are never arguments: the session gives them.
 """
 
 import os
+import time
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from tempfile import TemporaryDirectory
@@ -40,6 +41,12 @@ WITHHELD = ("quarantined", "rejected")
 DIAGNOSTICS_MAX = 50
 """Most diagnostics of one answer; the file and line of each are in `learnings import --json`."""
 
+CONFIRM = (
+    "nobody has said this: ask the user whether it is right; if it is, record_learning in these words, "
+    "if not, ask them to run `learnings review`"
+)
+"""What an agent is to do with an inferred learning; it is data like any other, and never more than one a session."""
+
 EVENTS_MAX = 100
 PROJECTS_MAX = 50
 """Most events of a history, and most projects of a status, those with most learnings."""
@@ -72,6 +79,8 @@ class Session(NamedTuple):
     project: str | None
     actor: Actor
     progress: Progress = lambda done, total, text: None
+    asked: list[str] | None = None
+    """The inferred learning that this session was asked to confirm; None asks for nothing."""
 
     @contextmanager
     def reading(self) -> Iterator[Reader]:
@@ -180,9 +189,16 @@ def learning_history(session: Session, given: dict[str, Any]) -> dict[str, Any]:
 
 
 def ledger_status(session: Session, given: dict[str, Any]) -> dict[str, Any]:
-    """Count, and name this session's project."""
+    """Count, and name this session's project; once a session also one inferred learning to ask the user about."""
+    from ledger import review
+
     with session.reading() as reader:
         status: dict[str, Any] = plain(reader.status())
+        status["waiting"] = review.count(reader, time.time())
+        item = review.to_confirm(reader, session.project, time.time()) if session.asked == [] else None
+    if item is not None and session.asked is not None:
+        session.asked.append(item.id)
+        status["to_confirm"] = {"id": item.id, "problem": item.problem, "solution": item.solution, "ask": CONFIRM}
     projects = list(status["projects"].items())
     shown = {"projects": dict(projects[:PROJECTS_MAX]), "truncated": len(projects) > PROJECTS_MAX}
     return status | shown | {"project": session.project}

@@ -23,7 +23,7 @@ def dump(connection: sqlite3.Connection) -> dict[str, list[tuple[Any, ...]]]:
 def now(connection: sqlite3.Connection) -> dict[str, list[tuple[Any, ...]]]:
     """Return only what holds now: open periods, without the seqs at which they began."""
     statements = {
-        "states": "SELECT learning_id, state, pinned, reviewed FROM learning_state WHERE to_seq IS NULL",
+        "states": "SELECT learning_id, state, pinned, reviewed, agreed FROM learning_state WHERE to_seq IS NULL",
         "links": "SELECT old_id, new_id, event_seq FROM link WHERE to_seq IS NULL",
         "sources": "SELECT source_id, learning_id, locator FROM source WHERE to_seq IS NULL",
         "aliases": "SELECT learning_id, event_seq, words FROM alias WHERE to_seq IS NULL",

@@ -123,6 +123,11 @@ class World:
     def do_summarise(self, draw: Draw) -> None:
         self.ledger.summarise(f"session {draw(2)}", "demo", f"we did {draw(5)} things")
 
+    def do_trust(self, draw: Draw) -> None:
+        for name in self.some(draw):
+            by = ("path", "review")[draw(2)]
+            self.append(NewEvent("trust.granted", name, {"by": by}, {"path": "/repo"}, new_event_id()))
+
     def do_set(self, draw: Draw) -> None:
         value = json.dumps({f"old-{draw(3)}": "new"})
         self.ledger.set("project_aliases", value if draw(3) else None, machine=bool(draw(2)))

@@ -331,6 +331,20 @@ def test_a_person_is_told_once_a_day_that_nothing_is_written(known: Ledger, fold
     assert "systemMessage" not in started()
 
 
+def test_a_person_is_told_once_a_day_how_much_waits(known: Ledger, folder: Path) -> None:
+    """One line for the person with one count, none for the model, none for a robot."""
+    known.propose(Draft("a build is slow", "warm the cache", "env", "demo"))
+    now = time.time()
+    robot = {**PERSON, "CLAUDE_CODE_ENTRYPOINT": "sdk-cli"}
+
+    def started(env: dict[str, str]) -> str:
+        return hook.run("session-start", payload(folder), env, known.path, project_of, lambda: now)
+
+    assert "systemMessage" not in started(robot)
+    assert json.loads(started(PERSON))["systemMessage"] == ("learnings: 1 item waits for you, see `learnings review`")
+    assert "systemMessage" not in started(PERSON)
+
+
 def test_a_person_is_told_that_recall_hangs(known: Ledger) -> None:
     """A breaker that is held is named, with the command that says more."""
     kept = Sessions(known.path)

@@ -26,6 +26,7 @@ SEEN = {
     "judgements": "SELECT exposure, learning_id, verdict, keywords FROM judgements WHERE holds",
     "summaries": "SELECT session, project, text FROM summaries WHERE holds",
     "settings": "SELECT name, scope, value FROM settings",
+    "trusted": "SELECT learning_id, how, path FROM trusted WHERE holds",
     "imports": "SELECT batch, importer, paths FROM imports",
     "rollbacks": "SELECT anchor_seq, anchor_hash FROM rollbacks",
     "undone": "SELECT target_seq FROM undone WHERE holds",
@@ -99,6 +100,11 @@ def nothing(ledger: Ledger) -> str:
     return ""
 
 
+def grant_trust(ledger: Ledger, name: str) -> int:
+    """Trust a learning."""
+    return append(ledger, NewEvent("trust.granted", name, {"by": "review"}, {}, new_event_id()))
+
+
 def erase(ledger: Ledger, name: str) -> int:
     """Erase the event that made a learning."""
     data = {"targets": [1], "blocked": [], "reason": "secret"}
@@ -130,6 +136,7 @@ CASES: dict[str, tuple[Callable[[Ledger], str], Callable[[Ledger, str], int]]] =
     "source.removed": (sourced, remove_source),
     "learning.pinned": (one, lambda ledger, name: ledger.pin(name).seq),
     "learning.unpinned": (pinned, lambda ledger, name: ledger.unpin(name).seq),
+    "trust.granted": (one, grant_trust),
     "aliases.derived": (one, lambda ledger, name: ledger.alias(name, ["connection pool", "pgbouncer"]).seq),
     "exposure.judged": (one, lambda ledger, name: ledger.judge("exp_a", "wrong", learning=name, keywords=["pool"]).seq),
     "session.summarised": (nothing, lambda ledger, name: ledger.summarise("s1", "demo", "moved the job").seq or 0),

@@ -485,7 +485,7 @@ def large(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Reader]:
             (seq, name, *texts[:3], "env", "sure", *texts[3:], None, "2026-01-01T00:00:00.000000Z", *made),
         )
         connection.execute(project.INSERTS["learning_fts"], (seq, *texts[:3], ""))
-        connection.execute(project.INSERTS["learning_state"], (name, seq, None, "current", 0, 0))
+        connection.execute(project.INSERTS["learning_state"], (name, seq, None, "current", 0, 0, 0))
     project.refresh_counts(connection)
     connection.execute(project.INSERTS["learning_fts"], (9_999, "newcomer", "", "", ""))
     connection.commit()

@@ -2,8 +2,10 @@
 
 import json
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
+from command import Inside, Shell
 
 from ledger import door, rescreen, screen
 from ledger.errors import NotAllowed
@@ -132,3 +134,32 @@ def test_more_than_one_call_withholds_is_said(
 
     assert (first.looked_at, first.withheld, first.truncated) == (5, 3, True)
     assert (second.looked_at, second.withheld, second.truncated) == (2, 2, False)
+
+
+@pytest.fixture
+def inside(path: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Inside:
+    """Return the command on the ledger."""
+    shell = Shell(tmp_path)
+    shell.file = Path(path)
+    return Inside(shell, capsys.readouterr)
+
+
+def test_the_command_lists_then_withholds_and_says_how_to_undo(
+    ledger: Ledger, path: str, older_rules: pytest.MonkeyPatch, inside: Inside
+) -> None:
+    """`review --rescreen` proposes, `--dry-run` counts, `--yes` does it, `undo --batch` takes it back."""
+    name = told(path, importer(2), "the note of a folder")
+    older_rules.undo()
+
+    listed = inside("review", "--rescreen")
+    dry = inside.document("review", "--rescreen", "--dry-run")
+    done = inside("review", "--rescreen", "--yes")
+
+    assert "would be withheld" in listed.out
+    assert "It tells the reader to set aside earlier instructions." in listed.out
+    assert "--rescreen --yes" in listed.err
+    assert dry["withheld"] == 1
+    assert "withheld 1 learning" in done.out
+    assert f"undo --batch {ledger.reader.head().seq}" in done.out
+    assert ledger.reader.show(name)["state"] == "quarantined"
+    assert "nothing speaks against 0 learnings" in inside("review", "--rescreen").out

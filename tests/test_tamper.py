@@ -190,7 +190,7 @@ def test_a_learning_that_no_event_made_is_named(copy: str) -> None:
     """A row slipped into what is served shows, although nothing of the log was touched."""
     with tampering(copy) as connection:
         connection.execute(
-            "INSERT INTO learning_state SELECT learning_id, 1, 2, 'current', 1, 1 FROM learning_state LIMIT 1"
+            "INSERT INTO learning_state SELECT learning_id, 1, 2, 'current', 1, 1, 0 FROM learning_state LIMIT 1"
         )
 
     assert named(copy) == [("projection", 1, "learning_state has a row that the log does not give of event 1")]
