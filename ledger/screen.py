@@ -39,7 +39,12 @@ _URL_SAFE = str.maketrans("-_", "+/")
 _ROT13 = str.maketrans(
     "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz", "NOPQRSTUVWXYZABCDEFGHIJKLMnopqrstuvwxyzabcdefghijklm"
 )
-_LOOKALIKES = str.maketrans("аеорсухіјѕԁӏοαι", "aeopcyxijsdioai"[:15])
+_LOOKALIKES = str.maketrans(
+    "аеорсухіјѕԁӏοαιкмтвнһԛԝѵɡıνρτκυεηχᴀʙᴄᴅᴇꜰɢʜɪᴊᴋʟᴍɴᴏᴘʀꜱᴛᴜᴠᴡʏᴢ",
+    "aeopcyxijsdloaikmtbhhqwvgivptkuenxabcdefghijklmnoprstuvwyz",
+)
+"""Cyrillic, Greek and small capital letters that pass for Latin ones."""
+
 _DIGITS = str.maketrans("013457@$", "oieastas")
 _SPACES = str.maketrans(
     dict.fromkeys("!\"#$%&'*+-./<=>?@[\\]^_`{|}~“”„«»‘’–—…·、「」『』", " ") | dict.fromkeys(",:()，：（）", " , ")

@@ -1,4 +1,4 @@
-"""Three sets of our own, written before their results were looked at: poison is held, ordinary learnings are kept."""
+"""Sets of our own, written before their results were looked at: poison is held, ordinary learnings are kept."""
 
 import json
 from collections.abc import Iterator
