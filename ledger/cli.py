@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 
 from ledger.cli_call import Arg, Call, Command, Result, arranged, command, parser_of
 from ledger.errors import BadArgument, FileFault, GuardFailed, LedgerError
-from ledger.frame import clean
+from ledger.frame import clean, dumped
 from ledger.home import default_file
 
 TABLE = (
@@ -223,20 +223,6 @@ def _spoken(text: str) -> str:
     except GuardFailed:
         text = "(this could not be searched for secrets and is not said)"
     return clean(" ".join(text.split()))
-
-
-def dumped(document: Any) -> str:
-    """Return JSON in one line, readable and exact.
-
-    What a terminal would obey (C1 controls, bidirectional overrides, tags) and
-    what cannot be encoded stands there as `\\u` escapes: the same value to every
-    JSON reader.
-    """
-    text = json.dumps(document, ensure_ascii=False)
-    if text.isascii() and "\x7f" not in text:
-        return text
-    unsafe = "[\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ufeff\ud800-\udfff\U000e0000-\U000e0fff]"
-    return re.sub(unsafe, lambda found: json.dumps(found.group())[1:-1], text)
 
 
 def _printed(result: Result, is_json: bool) -> int:

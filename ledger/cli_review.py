@@ -11,7 +11,7 @@ import time
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any
 
-from ledger import cli_text
+from ledger import cli_rescreen, cli_text
 from ledger.cli_call import DRY_RUN, Arg, Call, Result, command, number, texts
 from ledger.cli_read import whole_id
 from ledger.cli_write import written
@@ -46,11 +46,15 @@ ENDS = ("", "\x03", "\x04")
     Arg("--limit", "how many items at most (default 10)", kind=number, default=10),
     Arg("--all", "also what has waited too long to be asked about", is_flag=True),
     Arg("--ask", "ask about each item, line by line where there is no terminal", is_flag=True),
+    cli_rescreen.RESCREEN,
+    cli_rescreen.YES,
     DRY_RUN,
 )
 def review(call: Call) -> Result:
     """Show what waits for a person, what matters most first, and decide about it."""
     given = call.given
+    if given.rescreen:
+        return cli_rescreen.rescreened(call)
     if given.act == LIST and not given.ids:
         return _asked(call) if _asks(call) else _listed(call)
     wanted = {"merge": (1, 2)}.get(given.act, (1, 1))

@@ -2,16 +2,17 @@
 
 Everything of one export is read in one snapshot. Erased learnings are left out
 (no list has them): nothing of them is there to be written. A reader's trust decides who may serve
-what is exported, so the text goes out as it is stored, masked as it was recorded.
+what is exported, so JSON says the text as it is stored, masked as it was recorded, with escapes for
+what nobody sees; Markdown is for people, and holds nothing that its reader would fetch, follow or obey.
 """
 
-import json
 import os
+import re
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from typing import Any
 
-from ledger import place
+from ledger import frame, place
 from ledger.answer import LIMIT_MAX
 from ledger.errors import BadArgument, UnsafePlace
 from ledger.model import STATES
@@ -81,9 +82,9 @@ def _ids(reader: Reader, states: Sequence[str]) -> Iterator[tuple[int, str]]:
 def jsonl(reader: Reader, states: Sequence[str], exported_at: str) -> Iterator[str]:
     """Yield the lines of an export: the header, then a learning each."""
     with reader.snapshot():
-        yield json.dumps(header(reader, exported_at), ensure_ascii=False)
+        yield frame.dumped(header(reader, exported_at))
         for learning in learnings(reader, states):
-            yield json.dumps(learning, ensure_ascii=False)
+            yield frame.dumped(learning)
 
 
 def markdown(reader: Reader, states: Sequence[str], exported_at: str) -> Iterator[str]:
@@ -119,12 +120,19 @@ def _section(learning: dict[str, Any]) -> Iterator[str]:
 
 
 def _quoted(text: str) -> Iterator[str]:
-    for line in text.split("\n"):
+    for line in _plain(text).split("\n"):
         yield f"> {line}".rstrip()
 
 
 def _line(text: str) -> str:
-    return " ".join(text.split())
+    return " ".join(_plain(text).split())
+
+
+def _plain(text: str) -> str:
+    """Return a text that a Markdown reader shows and neither fetches nor follows: no tag of it begins."""
+    plain = frame.without_links(frame.clean(text))
+    plain = re.sub(r"(?m)^([>\s]*\[[^\]\n]{0,1000}\]):", r"\1 :", plain) if "]:" in plain else plain
+    return re.sub(r"<(?=[^ \t\n\d=<-])", "&lt;", plain) if "<" in plain else plain
 
 
 FORMATS = {"jsonl": jsonl, "md": markdown}

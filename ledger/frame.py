@@ -9,6 +9,7 @@ flags of England, Scotland and Wales stay. Limit: text that is visible and
 lies is shown as it is; its label (trust, state) is all there is against it.
 """
 
+import json
 import re
 from collections.abc import Sequence
 from typing import Any, NamedTuple
@@ -26,7 +27,7 @@ _ESCAPES = "\x1b\\[[0-?]{0,64}[ -/]{0,8}[@-~]?|\x1b[\\]PX^_][^\x07\x1b]{0,2000}(
 _CONTROLS = "\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f"
 _INVISIBLE = (
     "\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u202a-\u202e\u2060-\u206f\u3164"
-    "\ufe00-\ufe0f\ufeff\uffa0\ufff0-\ufffb\U0001bca0-\U0001bca3\U0001d173-\U0001d17a\U000e0000-\U000e0fff"
+    "\ufe00-\ufe0f\ufeff\uffa0\ufff0-\ufffb\U00013430-\U0001343f\U0001bca0-\U0001bca3\U0001d173-\U0001d17a\U000e0000-\U000e0fff"
 )
 _HIDDEN = f"{_CONTROLS}{_INVISIBLE}\ud800-\udfff"
 _VISIBLE = f"[^\\x00-\\x7f{_HIDDEN}]"
@@ -62,6 +63,20 @@ def clean_all(value: Any) -> Any:
     if isinstance(value, list):
         return [clean_all(item) for item in value]
     return value
+
+
+def dumped(document: Any) -> str:
+    """Return JSON in one line, readable and exact.
+
+    What nobody sees, what a terminal would obey and what cannot be encoded
+    stands there as `\\u` escapes: the same value to every JSON reader. Joiners
+    and selectors stay as they are: emoji and several scripts are made of them.
+    """
+    text = json.dumps(document, ensure_ascii=False)
+    if text.isascii() and "\x7f" not in text:
+        return text
+    unsafe = _pattern("unsafe", f"(?![\u200c\u200d\ufe0e\ufe0f])[{_HIDDEN}\u2028\u2029]")
+    return unsafe.sub(lambda found: json.dumps(found.group())[1:-1], text)
 
 
 def _without_hidden(text: str) -> str:
@@ -174,7 +189,7 @@ def aside(label: str, text: str, budget: int) -> str:
 
 def escaped(text: str) -> str:
     """Return cleaned text without markup: links as code, `&`, `<` and `>` as entities."""
-    plain = _without_links(clean(text))
+    plain = without_links(clean(text))
     return plain.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
 
 
@@ -233,12 +248,54 @@ def _day(date: str) -> int:
     return 365 * year + year // 4 - year // 100 + year // 400 + (153 * month + 2) // 5 + day
 
 
-def _without_links(text: str) -> str:
-    """Show what could be followed as code: a link's words, then its address between backticks."""
+def without_links(text: str) -> str:
+    """Show what could be followed as code: a link's words, then its address between backticks.
+
+    Backticks that open nothing go from a line with an address: they would pair
+    with those around it and leave it outside the code. Linear in the text's length.
+    """
     if "](" in text:
-        link = _pattern("link", r"\[([^\]\n]{0,500})\]\(\s*<?([^)\s>]{1,2000})>?[^)\n]{0,300}\)")
+        link = _pattern("link", r"(?<!\w)\[([^\[\]\n]{0,500})\]\(\s*<?([^)\s>]{1,2000})>?[^)\n]{0,300}\)")
         text = link.sub(lambda found: f"{found.group(1)} `{found.group(2).replace('`', '')}`", text)
+        text = text.replace("](", "] (")
     if "://" not in text:
         return text
-    address = _pattern("address", r"(`?)\b([a-zA-Z][a-zA-Z0-9+.-]{0,20}://[^\s`<>]{1,2000})(`?)")
-    return address.sub(lambda found: found.group() if found.group(1) else f"`{found.group(2)}`", text)
+    return "\n".join([_coded(line) if "://" in line else line for line in text.split("\n")])
+
+
+def _coded(line: str) -> str:
+    """Return a line whose addresses are code, each in its own pair of backticks."""
+    runs = [(found.start(), found.end()) for found in _pattern("ticks", "`+").finditer(line)]
+    parts: list[str] = []
+    at = 0
+    for opening, closing in _closing(runs):
+        parts += [_outside(line[at : runs[opening][0]]), line[runs[opening][0] : runs[closing][1]]]
+        at = runs[closing][1]
+    parts.append(_outside(line[at:]))
+    return "".join(
+        part + (" " if part.endswith("`") and after.startswith("`") else "")
+        for part, after in zip(parts, [*parts[1:], ""], strict=True)
+        if part
+    )
+
+
+def _closing(runs: Sequence[tuple[int, int]]) -> list[tuple[int, int]]:
+    """Return which run of backticks opens code and which closes it: the next one of its length."""
+    later: dict[int, list[int]] = {}
+    for number in range(len(runs) - 1, -1, -1):
+        later.setdefault(runs[number][1] - runs[number][0], []).append(number)
+    pairs, number = [], 0
+    while number < len(runs):
+        waiting = later[runs[number][1] - runs[number][0]]
+        while waiting and waiting[-1] <= number:
+            waiting.pop()
+        if waiting:
+            pairs.append((number, waiting[-1]))
+        number = waiting[-1] + 1 if waiting else number + 1
+    return pairs
+
+
+def _outside(text: str) -> str:
+    """Return what stands outside code, without backticks of its own and with its addresses as code."""
+    address = _pattern("address", r"[a-zA-Z][a-zA-Z0-9+.-]{0,20}://[^\s<>]{0,2000}")
+    return address.sub(lambda found: f"`{found.group()}`", text.replace("`", "'"))

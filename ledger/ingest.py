@@ -9,7 +9,7 @@ import json
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any, NamedTuple
 
-from ledger import chain, door, fold, heard, project, query, sql_log
+from ledger import chain, door, fold, heard, project, query, screen, sql_log
 from ledger.errors import BadInput, LedgerError, Refused
 from ledger.fold import Act
 from ledger.ledger import Ledger
@@ -115,7 +115,7 @@ def ready(key: bytes, drafts: Iterable[Draft]) -> tuple[list[Found], list[tuple[
                 clean,
                 chain.locator_key(key, clean.source.locator),
                 chain.content_key(key, clean.problem, clean.solution, clean.project),
-                tuple(dict.fromkeys(finding.rule for finding in passed.findings)),
+                passed.findings,
                 passed.kinds,
             )
         )
@@ -368,9 +368,8 @@ class _Import:
         self.made[found.content_key] = stream
         drafts = [NewEvent(kind, stream, data, body, own_id)]
         if held:
-            rules = {"rules": list(found.findings)}
-            why = {"reason": "withheld by the screen; look with `learnings show` and release or reject it"}
-            drafts.append(NewEvent("learning.quarantined", stream, rules, why, derived_id(own_id)))
+            data, body = screen.withheld([screen.Finding(*one) for one in found.findings])
+            drafts.append(NewEvent("learning.quarantined", stream, data, body, derived_id(own_id)))
         return drafts
 
     def _where(self, change: Change) -> str:

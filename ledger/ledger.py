@@ -14,7 +14,7 @@ from contextlib import contextmanager
 from types import TracebackType
 from typing import Any
 
-from ledger import chain, door, fold, own_copy, place, sql_log
+from ledger import chain, door, fold, own_copy, place, screen, sql_log
 from ledger.answer import Conflict as Contradiction
 from ledger.answer import Near
 from ledger.echo import Learned
@@ -724,9 +724,7 @@ class Ledger:
         stream = learning_id(own_id)
         view.add(NewEvent(kind, stream, *content(draft, own_id, kind, olds, reason), own_id), self.actor)
         if held:
-            rules = list(dict.fromkeys(finding.rule for finding in findings))
-            data = {"rules": rules, "severity": findings[0].severity}
-            body = {"reason": findings[0].reason}
+            data, body = screen.withheld(findings)
             view.add(NewEvent("learning.quarantined", stream, data, body, derived_id(own_id)), self.actor)
 
     def _recorded(

@@ -189,13 +189,13 @@ class Found(NamedTuple):
     """A draft read from a source, scrubbed and screened, with the keys that identity hangs on.
 
     `locator_key` and `content_key` are HMACs with the ledger's key. `findings`
-    are ids of screen rules; any finding means: store it quarantined.
+    are what the screen found (rule, severity, reason); any means: store it quarantined.
     """
 
     draft: Draft
     locator_key: bytes
     content_key: bytes
-    findings: tuple[str, ...] = ()
+    findings: tuple[tuple[str, str, str], ...] = ()
     redacted: tuple[str, ...] = ()
 
 

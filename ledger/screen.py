@@ -12,7 +12,7 @@ Lean path: stdlib only.
 import json
 import re
 import unicodedata
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
 from ledger.model import schema_path
@@ -26,11 +26,25 @@ LONGEST_SENTENCE = 400
 HIDDEN_TOTAL = 12
 """Invisible characters in a text that can carry another one; words need one or two."""
 
+_MARKS = "[\u0300-\u036f\u0591-\u05c7\u0640\u064b-\u065f\u0670]"
+"""Accents and vowel points: an order is understood without them, so words are compared without them."""
+
+_AS_IT_IS = frozenset(("hidden", "zero_width", "hidden_run", "selectors", "flag", "tags", "bidi", "right_to_left"))
+"""Patterns about characters, which accents may be part of; the others read text without accents."""
+
+SEVERITIES = ("high", "medium", "low")
+
 _BASE64 = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/"
+_URL_SAFE = str.maketrans("-_", "+/")
 _ROT13 = str.maketrans(
     "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz", "NOPQRSTUVWXYZABCDEFGHIJKLMnopqrstuvwxyzabcdefghijklm"
 )
-_LOOKALIKES = str.maketrans("аеорсухіјѕԁӏοαι", "aeopcyxijsdioai"[:15])
+_LOOKALIKES = str.maketrans(
+    "аеорсухіјѕԁӏοαιкмтвнһԛԝѵɡıνρτκυεηχᴀʙᴄᴅᴇꜰɢʜɪᴊᴋʟᴍɴᴏᴘʀꜱᴛᴜᴠᴡʏᴢ",
+    "aeopcyxijsdloaikmtbhhqwvgivptkuenxabcdefghijklmnoprstuvwyz",
+)
+"""Cyrillic, Greek and small capital letters that pass for Latin ones."""
+
 _DIGITS = str.maketrans("013457@$", "oieastas")
 _SPACES = str.maketrans(
     dict.fromkeys("!\"#$%&'*+-./<=>?@[\\]^_`{|}~“”„«»‘’–—…·、「」『』", " ") | dict.fromkeys(",:()，：（）", " , ")
@@ -46,13 +60,25 @@ class Finding(NamedTuple):
     reason: str
 
 
+def withheld(findings: Sequence[Finding]) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Return data and body of the event that quarantines for these findings, the gravest first."""
+    first = min(findings, key=lambda finding: SEVERITIES.index(finding.severity))
+    rules = list(dict.fromkeys(finding.rule for finding in findings))
+    return {
+        "rules": rules,
+        "rules_version": _loaded().version,
+        "severity": first.severity,
+    }, {"reason": first.reason}
+
+
 class _Concept(NamedTuple):
-    """A rule that wants one word of each list in one sentence."""
+    """A rule that wants one word of each list in one sentence; a `wide` one also in two that follow each other."""
 
     finding: Finding
     lists: frozenset[str]
     act: str | None
     pattern: str | None
+    wide: bool
 
 
 class _Shape(NamedTuple):
@@ -80,6 +106,16 @@ class _Rules(NamedTuple):
     order: tuple[Finding, ...]
 
 
+class _Read(NamedTuple):
+    """A sentence, its words between blanks, and where in them the first word of each list stands."""
+
+    sentence: str
+    words: str
+    places: dict[str, int]
+
+
+_NOTHING = _Read("", "", {})
+
 _rules: _Rules | None = None
 
 
@@ -98,14 +134,14 @@ def screen(text: str) -> tuple[Finding, ...]:
     rules = _loaded()
     found = set(_invisible(rules, text))
     found.update(_shapes(rules, text, raw=True))
-    for view in _views(text):
+    for view in dict.fromkeys(map(_bare, _views(text))):
         found.update(_shapes(rules, view, raw=False))
         found.update(_concepts(rules, view))
     return tuple(sorted(found, key=rules.order.index))
 
 
 def _views(text: str) -> Iterator[str]:
-    """Yield the text as a model may read it: folded, and what encodings in it say."""
+    """Yield the text as a model may read it: folded, undisguised, and what encodings in it say."""
     plain = text
     if not plain.isascii():
         plain = unicodedata.normalize("NFKC", _re("hidden").sub("", _re("tags").sub("", plain)))
@@ -115,18 +151,42 @@ def _views(text: str) -> Iterator[str]:
         plain = re.sub(r"(?<=\w)-\n\s*(?=\w)", "", plain)
     folded = plain.lower()
     yield folded
+    yield from _undisguised(folded)
+    yield from _decoded(plain)
+
+
+def _undisguised(folded: str) -> Iterator[str]:
+    """Yield what a text says when letters that only look alike, digits, gaps or their order are put right."""
     if not folded.isascii() and _re("mixed_scripts").search(folded):
         yield folded.translate(_LOOKALIKES)
     if _re("leet").search(folded):
         yield folded.translate(_DIGITS)
     if _re("spaced").search(" " + folded):
         yield _re("spaced").sub(lambda run: " " + re.sub(r"[ .*_-]", "", run[0]), " " + folded)
+    glued = _re("glued").search(re.sub(r"[\W\d_]+", "", folded))
+    if glued and not re.search(rf"\b{glued[1]}", folded):
+        yield " ".join(glued.groups())
     if "rot13" in folded or "rot-13" in folded:
         yield folded.translate(_ROT13)
+    if _re("backwards").search(folded):
+        yield folded[::-1]
+
+
+def _decoded(plain: str) -> Iterator[str]:
+    """Yield what base64, hexadecimal and escaped characters in a text say, as far as that is text."""
     for code in _re("base64").finditer(plain):
-        decoded = _decoded(code[0])
-        if decoded:
-            yield decoded.lower()
+        yield from _readable(_from_base64(code[0]))
+    for code in _re("hex").finditer(plain):
+        yield from _readable(bytes.fromhex(re.sub(r"\\x|0x|[^0-9a-fA-F]", "", code[0])))
+    if _re("escaped").search(plain):
+        yield _re("escaped").sub(lambda code: chr(int(code[1] or code[2], 16)), plain).lower()
+
+
+def _bare(text: str) -> str:
+    """Return the text without accents and vowel points; letters of other scripts stay whole."""
+    if text.isascii():
+        return text
+    return unicodedata.normalize("NFC", re.sub(_MARKS, "", unicodedata.normalize("NFD", text)))
 
 
 def _unescaped(text: str) -> str:
@@ -139,16 +199,20 @@ def _unescaped(text: str) -> str:
     return re.sub(r"&#([xX]?)([0-9a-fA-F]{1,6});", character, text) if "&#" in text else text
 
 
-def _decoded(code: str) -> str | None:
-    """Return what a base64 run says, None when it is not readable text."""
-    bits = "".join([format(_BASE64.index(letter), "06b") for letter in code.rstrip("=")])
+def _from_base64(code: str) -> bytes:
+    bits = "".join([format(_BASE64.index(letter), "06b") for letter in code.translate(_URL_SAFE).rstrip("=")])
     size = len(bits) // 8
-    data = int(bits[: size * 8], 2).to_bytes(size, "big")
+    return int(bits[: size * 8], 2).to_bytes(size, "big")
+
+
+def _readable(data: bytes) -> Iterator[str]:
+    """Yield what decoded bytes say, folded; nothing when they are no readable text."""
     try:
         text = data.decode("utf-8")
     except UnicodeDecodeError:
-        return None
-    return text if text.isprintable() or "\n" in text else None
+        return
+    if text.isprintable() or "\n" in text:
+        yield text.lower()
 
 
 def _invisible(rules: _Rules, text: str) -> Iterator[Finding]:
@@ -177,37 +241,54 @@ def _is_excused(rules: _Rules, rule: _Shape, text: str, start: int, end: int) ->
     before, after = text[max(0, start - 160) : start], text[end : end + 120]
     if _re("mention").search(before + " " + after):
         return True
-    if rule.quotable and _re("quoted").search(before + " " + after):
+    clause = _re("sentence_end").split(before)[-1]
+    if _re("mention_here").search(clause + " " + _re("sentence_end").split(after)[0]):
         return True
+    if rule.quotable and (_re("named_before").search(before) or _re("named_after").search(after)):
+        return True
+    if text.startswith("</", start) and text[start:end].replace("/", "").rstrip("> ") in text[:start]:
+        return True  # it closes what the text itself opened
     if not rule.negatable:
         return False
-    clause = _re("sentence_end").split(before)[-1][-80:]
-    return bool(_re("negated").search(clause) or _re("forbidden").search(after))
+    return bool(_re("negated").search(clause[-80:]) or _re("forbidden").search(after))
 
 
 def _concepts(rules: _Rules, text: str) -> Iterator[Finding]:
     """Yield the rules whose words meet in one sentence."""
-    last = ""
-    for sentence in _sentences(text):
+    last, before = "", _NOTHING
+    sentences = list(_sentences(text))
+    for sentence, following in zip(sentences, [*sentences[1:], ""], strict=True):
         words = f" {' '.join(_re('url').sub(' http ', sentence).translate(_SPACES).split())} "
-        places = _places(rules, words)
+        here = _Read(sentence, words, _places(rules, words))
         fired = [
-            rule.finding
-            for rule in rules.concepts
-            if rule.lists <= places.keys() and _fires(rules, rule, sentence, words, places)
+            rule.finding for rule in rules.concepts if any(_fires(rule, read) for read in _reads(rule, before, here))
         ]
-        if fired and not _re("mention").search(last + " " + sentence):
+        if fired and not (
+            _re("mention_here").search(sentence) or _re("mention").search(f"{last} {sentence} {following}")
+        ):
             yield from fired
-        last = sentence
+        last, before = sentence, here
 
 
-def _fires(rules: _Rules, rule: _Concept, sentence: str, words: str, places: dict[str, int]) -> bool:
+def _reads(rule: _Concept, before: _Read, here: _Read) -> Iterator[_Read]:
+    """Yield the texts in which all words of a rule stand: the sentence, or for a wide rule it and the one before."""
+    if rule.lists <= here.places.keys():
+        yield here
+    elif rule.wide and before.places and rule.lists <= before.places.keys() | here.places.keys():
+        moved = {name: at + len(before.words) for name, at in here.places.items()}
+        yield _Read(before.sentence + " " + here.sentence, before.words + here.words, moved | before.places)
+
+
+def _fires(rule: _Concept, read: _Read) -> bool:
     """Say whether a rule whose words are all there is meant: its pattern matches, its act is not forbidden."""
-    if rule.pattern and not _re(rule.pattern).search(sentence.replace("\n", " ")):
+    words = read.words
+    if rule.pattern and not _re(rule.pattern).search(read.sentence.replace("\n", " ")):
         return False
     if rule.act is None:
         return True
-    start = places[rule.act]
+    start = read.places[rule.act]
+    while start and _re("joined").match(words[start - 1]):
+        start -= 1  # a script with spaces, and the word was found inside a longer one
     return not (_re("negated").search(words[max(0, start - 80) : start]) or _re("forbidden").search(words[start:]))
 
 
@@ -242,6 +323,10 @@ def _re(name: str) -> re.Pattern[str]:
     return re.compile(_loaded().patterns[name])
 
 
+def _unaccented(patterns: dict[str, str]) -> dict[str, str]:
+    return {name: text if name in _AS_IT_IS else _bare(text) for name, text in patterns.items()}
+
+
 def _loaded() -> _Rules:
     """Return the rules; the file is read once in a process."""
     global _rules
@@ -256,7 +341,7 @@ def _arranged(data: dict[str, Any]) -> _Rules:
     anywhere: list[tuple[str, str]] = []
     caseless = re.compile(data["patterns"]["caseless"])
     for name, words in data["words"].items():
-        for word in words:
+        for word in dict.fromkeys(map(_bare, words)):
             if caseless.match(word):
                 anywhere.append((word, name))
             else:
@@ -269,12 +354,13 @@ def _arranged(data: dict[str, Any]) -> _Rules:
                 frozenset(row["all"]),
                 row["all"][row.get("act", 0)] if row.get("negatable", True) else None,
                 row.get("pattern"),
+                row.get("wide", False),
             )
             for row in data["concepts"]
         ),
         shapes=(_hinted(data["shapes"], raw=False), _hinted(data["shapes"], raw=True)),
         invisible={row["rule"]: _finding(row) for row in data["invisible"]},
-        patterns=data["patterns"],
+        patterns=_unaccented(data["patterns"]),
         starts={start: tuple(words) for start, words in starts.items()},
         anywhere=tuple(anywhere),
         order=tuple(_finding(row) for part in ("invisible", "concepts", "shapes") for row in data[part]),
@@ -282,12 +368,13 @@ def _arranged(data: dict[str, Any]) -> _Rules:
 
 
 def _hinted(rows: list[dict[str, Any]], *, raw: bool) -> tuple[tuple[str, _Shape], ...]:
-    shapes = [
-        (row, _Shape(_finding(row), row["pattern"], row.get("negatable", False), row.get("mention", False)))
-        for row in rows
-        if row.get("raw", False) is raw
-    ]
-    return tuple((hint, shape) for row, shape in shapes for hint in row["hints"])
+    chosen = [row for row in rows if row.get("raw", False) is raw]
+    return tuple((hint, shape) for row in chosen for shape in (_shape(row),) for hint in row["hints"])
+
+
+def _shape(row: dict[str, Any]) -> _Shape:
+    source = row["pattern"] if row.get("raw") else _bare(row["pattern"])
+    return _Shape(_finding(row), source, row.get("negatable", False), row.get("mention", False))
 
 
 def _finding(row: dict[str, Any]) -> Finding:

@@ -23,6 +23,11 @@ TOKENIZER = "porter unicode61 remove_diacritics 2"
 
 _HOLDS = "{0}.from_seq <= :at AND ({0}.to_seq IS NULL OR {0}.to_seq > :at)"
 _SERVED_TRUST = "CASE WHEN s.reviewed = 1 OR s.agreed = 1 THEN max(l.trust, 2) ELSE l.trust END"
+_WITHHELD = """EXISTS (SELECT 1 FROM learning_state AS w
+  WHERE w.learning_id = l.id AND w.to_seq IS NULL AND w.state = 'quarantined')"""
+_NOT_WITHHELD = f"(:at = {NOW} OR NOT {_WITHHELD})"
+"""What is withheld today is not served as of an earlier day either: the past is asked for to read it."""
+
 _PLACED = """(:projects IS NULL OR l.project IN (SELECT value FROM json_each(:projects)))
   AND (:category IS NULL OR l.category = :category)"""
 _FITS = f"""{_PLACED}
@@ -138,7 +143,7 @@ STEMS = "SELECT doc, term FROM stem ORDER BY doc, offset"
 CANDIDATES = f"""SELECT l.seq, l.id, s.state, {_FITS} AS fits
 FROM json_each(:seqs) AS want CROSS JOIN learning AS l ON l.seq = want.value
 JOIN learning_state AS s ON s.learning_id = l.id AND {_HOLDS.format("s")}
-WHERE s.state IN ('current', 'superseded') AND l.erased_by IS NULL
+WHERE s.state IN ('current', 'superseded') AND l.erased_by IS NULL AND {_NOT_WITHHELD}
   AND ({_PLACED} OR EXISTS (SELECT 1 FROM link AS k WHERE k.old_id = l.id))"""
 """Which of these may be served themselves, or point at their successors. What is of another project and was
 never replaced is left out before its state is looked up, which is most of the cost in a large ledger."""
@@ -146,7 +151,7 @@ never replaced is left out before its state is looked up, which is most of the c
 LIVE = f"""SELECT l.seq, l.id, {_FITS} AS fits
 FROM json_each(:ids) AS want CROSS JOIN learning AS l ON l.id = want.value
 JOIN learning_state AS s ON s.learning_id = l.id AND {_HOLDS.format("s")}
-WHERE s.state = 'current' AND l.erased_by IS NULL"""
+WHERE s.state = 'current' AND l.erased_by IS NULL AND {_NOT_WITHHELD}"""
 """Which of these ids are current, and whether they pass the filters."""
 
 LINKS_ONWARD = f"""WITH RECURSIVE reach(id) AS (
@@ -170,11 +175,11 @@ FROM json_each(:seqs) AS want CROSS JOIN learning AS l ON l.seq = want.value
 JOIN learning_state AS s ON s.learning_id = l.id AND {_HOLDS.format("s")}
 ORDER BY l.seq"""
 
-NAMED = f"""SELECT l.id, l.title, s.state, l.recorded_at
+NAMED = f"""SELECT l.id, CASE WHEN {_WITHHELD} THEN NULL ELSE l.title END, s.state, l.recorded_at
 FROM json_each(:ids) AS want CROSS JOIN learning AS l ON l.id = want.value
 JOIN learning_state AS s ON s.learning_id = l.id AND {_HOLDS.format("s")}
 ORDER BY l.seq"""
-"""Title, state and time of these ids, oldest first."""
+"""Title, state and time of these ids, oldest first; what is withheld has no title here."""
 
 SUMMARY = f"""SELECT y.event_seq, y.session, y.project, y.text, y.covers_from, y.covers_to, e.recorded_at, e.trust
 FROM session_summary AS y JOIN event AS e ON e.seq = y.event_seq
@@ -203,8 +208,14 @@ JOIN learning_state AS s ON s.learning_id = l.id AND s.to_seq IS NULL
 WHERE s.state = 'current' AND l.erased_by IS NULL ORDER BY l.seq"""
 """What the live heads of a learning's chain say."""
 
+CURRENT_TEXTS = """SELECT l.seq, l.id, l.title, l.problem, l.solution, l.project,
+       (SELECT group_concat(t.value, ' ') FROM json_each(l.tags) AS t), l.trust, s.reviewed = 1 OR s.pinned = 1
+FROM learning AS l JOIN learning_state AS s ON s.learning_id = l.id AND s.to_seq IS NULL
+WHERE s.state = 'current' AND l.erased_by IS NULL AND l.seq > :after ORDER BY l.seq LIMIT :many"""
+"""What everything current says, page by page, with its trust and whether a person stands by it."""
+
 _OF_STATE = f"""JOIN learning_state AS s ON s.learning_id = l.id AND {_HOLDS.format("s")}
-WHERE s.state = :state AND l.erased_by IS NULL AND {_FITS}"""
+WHERE s.state = :state AND l.erased_by IS NULL AND {_NOT_WITHHELD} AND {_FITS}"""
 NEWEST = f"""SELECT l.seq, l.id FROM learning AS l {_OF_STATE} AND l.seq < :before
 ORDER BY l.seq DESC LIMIT :many"""
 NEWEST_AMONG = f"""SELECT l.seq, l.id

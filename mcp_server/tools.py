@@ -184,7 +184,8 @@ def learning_history(session: Session, given: dict[str, Any]) -> dict[str, Any]:
     """List the events of one learning, the newest when there are many."""
     with session.reading() as reader:
         events = reader.history(_whole(session, reader, given["id"]))
-    return {"events": plain(events[-EVENTS_MAX:]), "truncated": len(events) > EVENTS_MAX}
+    said = [event._replace(reason=_harmless(event.reason)) for event in events[-EVENTS_MAX:]]
+    return {"events": plain(said), "truncated": len(events) > EVENTS_MAX}
 
 
 def ledger_status(session: Session, given: dict[str, Any]) -> dict[str, Any]:
@@ -301,6 +302,14 @@ def _said(hit: dict[str, Any]) -> dict[str, Any]:
         for at, (key, value) in enumerate(hit.items())
         if at < ALWAYS or value not in (None, False, [], "sure")
     }
+
+
+def _harmless(reason: str | None) -> str | None:
+    """Return why something was done, or that it is withheld: reasons of other sessions are texts like learnings."""
+    from ledger import screen
+
+    found = screen.screen(reason) if reason else ()
+    return f"(withheld: {found[0].reason})" if found else reason
 
 
 def _client_files() -> list[str]:

@@ -83,6 +83,7 @@ LEVELS = {
         "trust",
         "review",
         "decide",
+        "rescreen",
         "audit",
         "export",
         "eval_label",

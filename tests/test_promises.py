@@ -84,6 +84,9 @@ PROMISES = {
             "test_ledger::test_an_agents_supersede_of_a_persons_learning_waits",
             "test_mcp::test_a_retracted_learning_is_no_longer_served",
             "test_ingest::test_a_note_that_gives_orders_is_withheld_and_its_neighbours_are_not",
+            "test_withheld::test_a_read_shows_the_twin_and_nothing_withheld",
+            "test_withheld::test_a_tool_shows_the_twin_and_nothing_withheld",
+            "test_withheld::test_the_past_does_not_serve_what_is_withheld_today",
         ),
     ),
     "P7": Promise(
@@ -104,6 +107,9 @@ PROMISES = {
             "test_mcp_faults::test_no_text_of_a_learning_leaves_through_an_error",
             "test_frame_block::test_any_text_stays_inside_its_frame",
             "test_frame_block::test_links_are_code_and_images_are_gone",
+            "test_invariants::test_a_frame_keeps_every_invariant",
+            "test_invariants::test_every_hostile_learning_is_recalled_within_its_frame",
+            "test_invariants::test_fields_of_a_tools_answer_hide_and_fetch_nothing",
         ),
     ),
     "P9": Promise(
