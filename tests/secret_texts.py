@@ -235,7 +235,6 @@ FIRST: dict[str, tuple[str, ...]] = {
         "smtp_pass: «{l16}»",
         "AccountKey=«{b86}==»;EndpointSuffix=x",
         "SharedAccessKey=«{b43}=»",
-        "\"private_key_id\": \"«{h40}»\"",
         "INFLUX_TOKEN=«{u86}==»",
     ),
     "header": (
@@ -477,7 +476,7 @@ FIRST_KEPT: dict[str, tuple[str, ...]] = {
         "DB_PASSWORD is in Doppler, config prd", "/run/secrets/tls.key is 0400", "~/.ssh/id_ed25519 is the key",
         "the secret is named prod/api/token", "keyring entry learning-ledger/api", "the key file is server.key.pem",
         "{\"kty\":\"OKP\",\"crv\":\"Ed25519\",\"x\":\"‹{u43}›\",\"use\":\"sig\"}",
-        "client_id=‹{uuid}› is public", "tenant ‹{uuid}› subscription ‹{uuid}›",
+        "\"private_key_id\": \"‹{h40}›\"", "client_id=‹{uuid}› is public", "tenant ‹{uuid}› subscription ‹{uuid}›",
         "NEXT_PUBLIC_POSTHOG_KEY=ph¦c_‹{43}›", "https://‹{h32}›@o1.ingest.sentry.io/2",
     ),
     "code": (
