@@ -9,8 +9,8 @@ Lean path: stdlib only.
 """
 
 import re
-from collections.abc import Callable, Iterator
-from typing import NamedTuple
+from collections.abc import Callable, Iterator, Sequence
+from typing import NamedTuple, TypeVar
 
 from ledger import secret_rules, secret_view
 from ledger.errors import GuardFailed
@@ -36,6 +36,7 @@ WRAPS = 12
 ROUNDS = 12
 """Scans of a text that keeps baring new secrets before the rest of it is replaced whole."""
 
+_T = TypeVar("_T")
 _LOWER = {upper: upper + 32 for upper in range(65, 91)}
 
 
@@ -174,28 +175,29 @@ def _search(rules: Rules, text: str) -> Iterator[_Span]:
     folded = text.lower()
     if len(folded) != len(text):
         folded = text.translate(_LOWER)
-    mixed = pattern("mixed").search
-    words = "\n".join([word for word in text.split() if len(word) >= LONG_WORD and mixed(word)])
-    if words:
+    probe = text if text.isascii() else text.encode("ascii", "ignore").decode()
+    mixed = pattern("mixed")
+    long = [match.span() for match in pattern("long").finditer(text) if mixed.search(text, *match.span())]
+    if long:
+        words = "\n".join([text[start:end] for start, end in long])
         yield from _each(rules.starts, words, text, text, _started)
-        yield from _each(rules.shapes, words, text, text, _shaped)
-    yield from _each(rules.short, text, text, text, _shaped)
-    yield from _each(rules.contexts, folded, text, folded, _named)
+        yield from _each(rules.shapes, words, text, long, _shaped)
+    yield from _each(rules.short, probe, text, ((0, len(text)),), _shaped)
+    yield from _each(rules.contexts, probe.lower(), text, folded, _named)
     if not text.isascii():
         yield from _each(rules.foreign, folded, text, folded, _named)
-    if " -" in text or "|" in text or " /" in text:
-        yield from _each(rules.commands, text, text, text, _named)
+    if " -" in probe or "|" in probe or " /" in probe or "htpasswd" in probe:
+        yield from _each(rules.commands, probe, text, text, _named)
 
 
-_Way = Callable[[Rule, str, str, str], Iterator[_Span]]
-
-
-def _each(table: Hinted, probe: str, text: str, folded: str, way: _Way) -> Iterator[_Span]:
+def _each(
+    table: Hinted, probe: str, text: str, where: _T, way: Callable[[Rule, str, str, _T], Iterator[_Span]]
+) -> Iterator[_Span]:
     """Yield what the rules find whose hint occurs in `probe`."""
     for hint, ruled in table:
         if hint in probe:
             for rule in ruled:
-                yield from way(rule, hint, text, folded)
+                yield from way(rule, hint, text, where)
 
 
 def _started(rule: Rule, start: str, text: str, _folded: str) -> Iterator[_Span]:
@@ -237,15 +239,16 @@ def _wrapped(shape: re.Pattern[str], text: str, place: int, end: int) -> int:
     return start + match.end() - at
 
 
-def _shaped(rule: Rule, _hint: str, text: str, _folded: str) -> Iterator[_Span]:
-    """Yield the matches of a pattern; with a reach, the values that follow each match."""
+def _shaped(rule: Rule, hint: str, text: str, stretches: Sequence[tuple[int, int]]) -> Iterator[_Span]:
+    """Yield the matches of a pattern in stretches with `hint`; with a reach, the values that follow each match."""
     shape = re.compile(rule.source, rule.flags)
     group = "v" if "v" in shape.groupindex else 0
-    for match in shape.finditer(text):
-        if rule.reach:
-            yield from _following(rule, text, match.end(), 0, "")
-        elif is_secret(rule.check, Value(match[group], between=match[0]), match[group]):
-            yield _Span(*match.span(group), rule.order, rule.kind)
+    for start, end in stretches:
+        for match in shape.finditer(text, start, end) if text.find(hint, start, end) >= 0 else ():
+            if rule.reach:
+                yield from _following(rule, text, match.end(), 0, "")
+            elif is_secret(rule.check, Value(match[group], between=match[0]), match[group]):
+                yield _Span(*match.span(group), rule.order, rule.kind)
 
 
 def _named(rule: Rule, hint: str, text: str, folded: str) -> Iterator[_Span]:

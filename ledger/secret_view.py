@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 from ledger.secret_rules import pattern
 
-AROUND = 640
+AROUND = 240
 """Characters read again before and after what splits a word: more than a value is judged by."""
 
 
@@ -30,10 +30,7 @@ class View(NamedTuple):
 
 def plain(text: str) -> View:
     """Return a text as it is read first."""
-    if text.isascii():
-        if "\r" not in text:
-            return View(text, None)
-    elif not pattern("odd").search(text):
+    if "\r" not in text and (text.isascii() or not pattern("strange").search(text)):
         return View(text, None)
     parts: list[str] = []
     places: list[int] = []
