@@ -77,7 +77,8 @@ def scrub(text: str) -> Scrubbed:
     while spans := _scan(rules, text):
         turn += 1
         if turn > ROUNDS:
-            spans = [spans[0]._replace(end=len(text))]
+            start = spans[0].start if turn <= ROUNDS + 2 else 0
+            spans = [spans[0]._replace(start=start, end=len(text))]
             marks = [mark for mark in marks if mark.end <= spans[0].start]
         text, marks = _replaced(text, sorted(marks + spans))
     return Scrubbed(text, tuple(mark.kind for mark in marks))
@@ -208,14 +209,14 @@ def _started(rule: Rule, start: str, text: str, _folded: str) -> Iterator[_Span]
         match = shape.match(text, place)
         end = match.end() if match else 0
         if not (match and rule.is_whole) and pattern("start").match(text, place):
-            end = _wrapped(shape, text, place, end)
+            end = _wrapped(rule, shape, text, place, end)
         value = match["v"] if match else text[place + len(start) : end]
         if end and is_secret(rule.check, Value(value), text[place:end]):
             yield _Span(place, end, rule.order, rule.kind)
         place = text.find(start, end or place + 1)
 
 
-def _wrapped(shape: re.Pattern[str], text: str, place: int, end: int) -> int:
+def _wrapped(rule: Rule, shape: re.Pattern[str], text: str, place: int, end: int) -> int:
     """Return where a token ends that goes on in the next lines; `end` when it does not."""
     run = pattern("run").match(text, place)
     if not run or (end and end < run.end()):
@@ -225,7 +226,7 @@ def _wrapped(shape: re.Pattern[str], text: str, place: int, end: int) -> int:
     while len(pieces) <= WRAPS:
         turn = pattern("turn").match(text, stop)
         rest = pattern("run").match(text, turn.end()) if turn else None
-        if not rest or not is_rest(rest[0].rstrip(".,;:")):
+        if not rest or rest[0].startswith(rule.hints) or not is_rest(rest[0].rstrip(".,;:")):
             break
         pieces.append((len(whole), rest.start()))
         whole += rest[0]
@@ -246,7 +247,7 @@ def _shaped(rule: Rule, hint: str, text: str, stretches: Sequence[tuple[int, int
     for start, end in stretches:
         for match in shape.finditer(text, start, end) if text.find(hint, start, end) >= 0 else ():
             if rule.reach:
-                yield from _following(rule, text, match.end(), 0, "")
+                yield from _following(rule, text, match.end(), 0, _limit(rule, text, match.end()), "")
             elif is_secret(rule.check, Value(match[group], between=match[0]), match[group]):
                 yield _Span(*match.span(group), rule.order, rule.kind)
 
@@ -261,8 +262,9 @@ def _named(rule: Rule, hint: str, text: str, folded: str) -> Iterator[_Span]:
         match = shape.match(text, place) if _is_about(rule, text, place) else None
         before = folded[max(0, place - NAME_REACH) : place]
         if match and rule.reach:
-            yield from _following(rule, text, match.end(), seen, before)
-            seen = match.end() + rule.reach
+            limit = _limit(rule, text, match.end())
+            yield from _following(rule, text, match.end(), seen, limit, before)
+            seen = max(seen, limit)
         elif match:
             start, end, quoted = _read(text, match.end())
             value = Value(text[start:end], before, match[0], quoted, text[place:resume].strip().isupper())
@@ -272,15 +274,17 @@ def _named(rule: Rule, hint: str, text: str, folded: str) -> Iterator[_Span]:
         place = folded.find(hint, resume)
 
 
-def _following(rule: Rule, text: str, at: int, seen: int, before: str) -> Iterator[_Span]:
-    """Yield what passes among the words after `at`; prose is read to the end of its sentence.
+def _limit(rule: Rule, text: str, at: int) -> int:
+    """Return up to where the words after `at` are judged: whole words, of prose to the end of its sentence."""
+    limit = at + rule.reach
+    rest = pattern("tail").match(text, limit, limit + LONGEST_VALUE)
+    limit = rest.end() if rest else len(text)
+    stop = pattern("stop").search(text, at, limit) if rule.value is None else None
+    return stop.start() if stop else limit
 
-    What lies before `seen` was judged for the name before this one.
-    """
-    limit = min(len(text), at + rule.reach)
-    if rule.value is None:
-        stop = pattern("stop").search(text, at, limit)
-        limit = stop.start() if stop else limit
+
+def _following(rule: Rule, text: str, at: int, seen: int, limit: int, before: str) -> Iterator[_Span]:
+    """Yield what passes among the words from `at` to `limit`; what lies before `seen` was judged for another name."""
     shape = re.compile(rule.value) if rule.value else pattern("word")
     group = "v" if "v" in shape.groupindex else 0
     for found in shape.finditer(text, max(at, seen), limit):
@@ -308,8 +312,10 @@ def _read(text: str, at: int) -> tuple[int, int, bool]:
             end = text.find(quote[0], end + 1, at + LONGEST_VALUE)
         if end >= 0 and "\n" not in text[at:end]:
             return at, end, True
+    if pattern("nested").search(text, at, at + NAME_REACH):
+        return at, at, False
     bare = pattern("bare").match(text, at, at + LONGEST_VALUE)
-    if not bare or pattern("nested").search(text, at, at + NAME_REACH):
+    if not bare:
         return at, at, False
     cut = pattern("cut").search(bare[0])
     end = at + (cut.start() if cut else len(bare[0]))
@@ -341,5 +347,7 @@ def _is_about(rule: Rule, text: str, place: int) -> bool:
     """Say whether the command line up to `place` holds one of the words the rule asks for, such as a command's name."""
     if not rule.after:
         return True
-    line = text[max(0, place - LINE_REACH) : place].rpartition("\n")[2].rpartition("|")[2].rpartition(";")[2].lower()
+    start = max(0, place - LINE_REACH)
+    start = max(start, text.rfind("\n", start, place), text.rfind("|", start, place), text.rfind(";", start, place))
+    line = text[start:place].lower()
     return any(word in line for word in rule.after)

@@ -69,10 +69,10 @@ def _parts(text: str) -> list[str]:
 def _is_placeholder(text: str) -> bool:
     """Say whether a value only holds the place of a secret (`<token>`, `$VAR`, `your-key-here`, `****`)."""
     words = loaded().words["placeholder"]
-    parts = _parts(text)
-    if len(set(text)) <= 1 or all(part in words or (part[-1].isdigit() and part[:-1] in words) for part in parts):
-        return True
-    return pattern("placeholder").match(text) is not None
+    for part in _parts(text):
+        if part not in words and not (part[-1].isdigit() and part[:-1] in words):
+            return len(set(text)) <= 1 or pattern("placeholder").match(text) is not None
+    return True
 
 
 def _is_ignorable(text: str) -> bool:

@@ -55,6 +55,7 @@ class Rules(NamedTuple):
     innocent: tuple[str, ...]
     pairs: str
     patterns: dict[str, str]
+    compiled: dict[str, re.Pattern[str]]
 
 
 _rules: Rules | None = None
@@ -80,7 +81,11 @@ def version() -> int:
 
 def pattern(name: str) -> re.Pattern[str]:
     """Return a named pattern of the rule file."""
-    return re.compile(loaded().patterns[name])
+    rules = _rules or loaded()
+    found = rules.compiled.get(name)
+    if found is None:
+        found = rules.compiled[name] = re.compile(rules.patterns[name])
+    return found
 
 
 def arranged(data: dict[str, Any]) -> Rules:
@@ -101,6 +106,7 @@ def arranged(data: dict[str, Any]) -> Rules:
         innocent=tuple(words["innocent"]),
         pairs="".join(data["pairs"]),
         patterns={name: _filled(data, text) for name, text in data["patterns"].items()},
+        compiled={},
     )
 
 
