@@ -14,7 +14,7 @@ from typing import NamedTuple, TypeVar
 
 from ledger import secret_rules, secret_view
 from ledger.errors import GuardFailed
-from ledger.secret_judge import Value, is_drawn, is_named_value, is_rest, is_secret
+from ledger.secret_judge import NAMES_REACH, Value, is_drawn, is_named_value, is_rest, is_secret
 from ledger.secret_rules import Hinted, Rule, Rules, pattern
 from ledger.secret_view import View
 
@@ -265,6 +265,7 @@ def _named(rule: Rule, hint: str, text: str, folded: str) -> Iterator[_Span]:
             limit = _limit(rule, text, match.end())
             yield from _following(rule, text, match.end(), seen, limit, before)
             seen = max(seen, limit)
+            resume = max(resume, folded.rfind(hint, resume, limit))  # names between were judged with their words
         elif match:
             start, end, quoted = _read(text, match.end())
             value = Value(text[start:end], before, match[0], quoted, text[place:resume].strip().isupper())
@@ -294,7 +295,7 @@ def _following(rule: Rule, text: str, at: int, seen: int, limit: int, before: st
             if text[found.start() - 1] in "/?&.%\\@-#~_":
                 continue
             end = start + len(text[start:end].rstrip(".,;:)]}"))
-        value = Value(text[start:end], before, text[at:start])
+        value = Value(text[start:end], before, text[max(at, start - LINE_REACH) : start])
         if is_secret(rule.check, value, value.text):
             yield _Span(start, _end_of(text, start, end), rule.order, rule.kind)
 
@@ -312,7 +313,7 @@ def _read(text: str, at: int) -> tuple[int, int, bool]:
             end = text.find(quote[0], end + 1, at + LONGEST_VALUE)
         if end >= 0 and "\n" not in text[at:end]:
             return at, end, True
-    if pattern("nested").search(text, at, at + NAME_REACH):
+    if pattern("nested").search(text, at, at + NAMES_REACH):
         return at, at, False
     bare = pattern("bare").match(text, at, at + LONGEST_VALUE)
     if not bare:

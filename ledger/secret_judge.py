@@ -13,6 +13,9 @@ from ledger.secret_rules import loaded, pattern
 COPULA_REACH = 24
 """Characters before a value in which `is`, `:` or a quotation mark says that it is one."""
 
+NAMES_REACH = 28
+"""Characters of a value in which whoever read it has looked for another name."""
+
 ODD_PAIRS = 4.6
 """Mean weight of a text's letter pairs below which its letters look drawn: 93 % of ten drawn letters, 0.4 % of words."""
 
@@ -35,14 +38,18 @@ def is_secret(check: str, value: Value, whole: str) -> bool:
     """Say whether a judgment takes a value and no documentation has published it."""
     if not CHECKS[check](value):
         return False
+    published = loaded().published
+    if len(whole) not in published:
+        return True
     import hashlib  # paid only by texts with a candidate
 
-    return hashlib.sha256(whole.encode("utf-8", "surrogatepass")).hexdigest() not in loaded().published
+    return hashlib.sha256(whole.encode("utf-8", "surrogatepass")).hexdigest() not in published[len(whole)]
 
 
 def is_named_value(check: str, value: Value) -> bool:
     """Judge the value of a name; one that holds a name itself is left to that name."""
-    return not pattern("nested").search(value.text) and is_secret(check, value, value.text)
+    is_outer = len(value.text) > NAMES_REACH and pattern("nested").search(value.text, NAMES_REACH - 20)
+    return not is_outer and is_secret(check, value, value.text)
 
 
 def is_rest(text: str) -> bool:
@@ -204,7 +211,7 @@ def _header(value: Value) -> bool:
 
 
 def _cookie(value: Value) -> bool:
-    name = pattern("cookie_name").search(value.between)
+    name = pattern("cookie_name").search(value.between[-COPULA_REACH:])
     telling = name and pattern("session").search(name[0])
     return not _is_ignorable(value.text) and _is_random(value.text, 8 if telling else 20)
 

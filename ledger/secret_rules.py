@@ -49,7 +49,7 @@ class Rules(NamedTuple):
     contexts: Hinted
     foreign: Hinted
     commands: Hinted
-    published: frozenset[str]
+    published: dict[int, frozenset[str]]
     words: dict[str, frozenset[str]]
     strong: tuple[str, ...]
     innocent: tuple[str, ...]
@@ -100,7 +100,7 @@ def arranged(data: dict[str, Any]) -> Rules:
         contexts=tuple(row for row in contexts if row[0].isascii()),
         foreign=tuple(row for row in contexts if not row[0].isascii()),
         commands=_by_hint([_rule(data, row, row["pattern"]) for row in data["commands"]]),
-        published=frozenset(row["sha256"] for row in data["published"]),
+        published=_by_length(data["published"]),
         words={name: frozenset(words[name]) for name in ("placeholder", "state", "code")},
         strong=tuple(words["strong"]),
         innocent=tuple(words["innocent"]),
@@ -142,3 +142,8 @@ def _by_hint(ruled: list[Rule]) -> Hinted:
         for hint in rule.hints:
             table.setdefault(hint, []).append(rule)
     return tuple((hint, tuple(group)) for hint, group in table.items())
+
+
+def _by_length(rows: list[dict[str, Any]]) -> dict[int, frozenset[str]]:
+    """Return digests of published keys by the length of the key, so that few candidates need one."""
+    return {row["length"]: frozenset(one["sha256"] for one in rows if one["length"] == row["length"]) for row in rows}
