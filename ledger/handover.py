@@ -18,10 +18,12 @@ import time
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
-from ledger import echo, redact
+from ledger import echo, private, redact, sql
 from ledger.errors import LedgerError
 from ledger.heard import heard
+from ledger.home import machine_of
 from ledger.reader import open_reader
+from ledger.settings import private_markers
 
 try:
     import fcntl
@@ -163,12 +165,14 @@ def compacted(ledger: str, payload: Mapping[str, Any], *, feeds: bool = True, no
 
 def _own_words(ledger: str, text: str, session: str) -> tuple[str, list[str], list[str]]:
     """Return a text bounded, masked and without what was recalled; kinds of secrets; ids that it echoed."""
-    clean, kinds = redact.scrub(_ends(_without_private(text), RAW_CHARS))
     echoes: list[str] = []
     try:
         with open_reader(ledger, BUSY_MS) as reader:
+            markers = private_markers(reader.rows(sql.SETTINGS, {}), machine_of(ledger))
+            clean, kinds = redact.scrub(_ends(private.without(text, markers), RAW_CHARS))
             clean, echoes = heard(reader, session).without(clean)
     except LedgerError:
+        clean, kinds = redact.scrub(_ends(private.without(text), RAW_CHARS))
         clean = echo.cut(clean)
     kept = clean.encode("utf-8", "replace")
     if len(kept) > EVIDENCE_BYTES:
@@ -176,12 +180,6 @@ def _own_words(ledger: str, text: str, session: str) -> tuple[str, list[str], li
         parts = (kept[:half], kept[-half:])
         clean = " … ".join(part.decode("utf-8", "ignore") for part in parts)
     return clean, list(dict.fromkeys(kinds)), echoes
-
-
-def _without_private(text: str) -> str:
-    if "<private>" not in text.lower():
-        return text
-    return re.sub(r"(?is)<private>.*?(?:</private>|\Z)", " ", text)
 
 
 def _ends(text: str, most: int) -> str:

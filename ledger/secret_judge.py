@@ -17,7 +17,7 @@ NAMES_REACH = 28
 """Characters of a value in which whoever read it has looked for another name."""
 
 ODD_PAIRS = 4.6
-"""Mean weight of a text's letter pairs below which its letters look drawn: 93 % of ten drawn letters, 0.4 % of words."""
+"""Mean weight of a text's letter pairs below which they look drawn: 93 % of ten drawn letters, 0.4 % of words."""
 
 
 class Value(NamedTuple):
@@ -114,7 +114,7 @@ def _is_odd(text: str, shortest: int = 8) -> bool:
     if len(text) < shortest or not (text.isascii() and text.isalpha()):
         return False
     low, pairs = text.lower(), loaded().pairs
-    weights = (int(pairs[(ord(one) - 97) * 26 + ord(two) - 97]) for one, two in zip(low, low[1:], strict=False))
+    weights = (int(pairs[(ord(one) - 97) * 26 + ord(two) - 97]) for one, two in zip(low[:-1], low[1:], strict=True))
     return sum(weights) < ODD_PAIRS * (len(text) - 1)
 
 
