@@ -10,6 +10,7 @@ Lean path: stdlib only.
 
 import re
 from collections.abc import Callable, Iterator, Sequence
+from itertools import islice
 from typing import NamedTuple, TypeVar
 
 from ledger import secret_rules, secret_view
@@ -35,6 +36,9 @@ WRAPS = 12
 
 ROUNDS = 12
 """Scans of a text that keeps baring new secrets before the rest of it is replaced whole."""
+
+MOST_SPANS = 20_000
+"""Secrets in one text from which it is replaced whole: nobody learned anything from the rest."""
 
 _T = TypeVar("_T")
 _LOWER = {upper: upper + 32 for upper in range(65, 91)}
@@ -119,7 +123,9 @@ def _scan(rules: Rules, text: str) -> list[_Span]:
     """
     bare = pattern("mark").sub(_inert, text) if "[REDACTED:" in text else text
     view = secret_view.plain(bare)
-    spans = list(_placed(view, rules, bare))
+    spans = list(islice(_placed(view, rules, bare), MOST_SPANS + 1))
+    if len(spans) > MOST_SPANS:
+        return [spans[0]._replace(start=0, end=len(text))]
     other = secret_view.joined(view)
     if other is not None:
         spans += _placed(other, rules, bare)
@@ -263,7 +269,9 @@ def _named(rule: Rule, hint: str, text: str, folded: str) -> Iterator[_Span]:
         before = folded[max(0, place - NAME_REACH) : place]
         if match and rule.reach:
             limit = _limit(rule, text, match.end())
-            yield from _following(rule, text, match.end(), seen, limit, before)
+            for span in _following(rule, text, match.end(), seen, limit, before):
+                yield span
+                seen = resume = max(seen, resume, span.end)
             seen = max(seen, limit)
             resume = max(resume, folded.rfind(hint, resume, limit))  # names between were judged with their words
         elif match:
@@ -288,7 +296,10 @@ def _following(rule: Rule, text: str, at: int, seen: int, limit: int, before: st
     """Yield what passes among the words from `at` to `limit`; what lies before `seen` was judged for another name."""
     shape = re.compile(rule.value) if rule.value else pattern("word")
     group = "v" if "v" in shape.groupindex else 0
+    done = 0
     for found in shape.finditer(text, max(at, seen), limit):
+        if found.start() < done:
+            continue
         match = shape.match(text, found.start()) or found
         start, end = match.span(group)
         if rule.value is None:
@@ -297,7 +308,8 @@ def _following(rule: Rule, text: str, at: int, seen: int, limit: int, before: st
             end = start + len(text[start:end].rstrip(".,;:)]}"))
         value = Value(text[start:end], before, text[max(at, start - LINE_REACH) : start])
         if is_secret(rule.check, value, value.text):
-            yield _Span(start, _end_of(text, start, end), rule.order, rule.kind)
+            done = _end_of(text, start, end)
+            yield _Span(start, done, rule.order, rule.kind)
 
 
 # -- one value ---------------------------------------------------------------------------------------------------------

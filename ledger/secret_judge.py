@@ -262,7 +262,7 @@ def _spoken(value: Value) -> bool:
         return True
     is_quoted = pattern("opened").search(joint[0]) is not None
     humps = [hump.lower() for hump in pattern("hump").findall(text)]
-    if is_quoted or len(humps) > 1:
+    if is_quoted or (len(humps) > 1 and text[0].isupper()):
         return not any(hump in words["code"] or hump in words["placeholder"] for hump in humps)
     if not text[0].isupper() or not text[1:].islower():
         return False
