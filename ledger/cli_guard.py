@@ -30,7 +30,7 @@ def guard(call: Call) -> Result:
                 reason = str(error) if isinstance(error, BadInput) else f"the guard failed ({type(error).__name__})"
                 bad.append({"line": number, "reason": reason})
                 call.remark(f"line {number}: {reason}; it was left out")
-    document = {"guard": call.given.guard, "lines": answers, "bad": bad}
+    document = {"guard": call.given.guard, "answers": answers, "bad": bad}
     return Result(document, lambda: map(json.dumps, answers), BadInput.exit_code if bad else 0, is_exact=True)
 
 

@@ -423,7 +423,8 @@ class Ledger:
             self._needs_person(f"learnings alias {name} …")
         if len(words) > ALIASES_MAX:
             raise TooLong("aliases", len(words), ALIASES_MAX)
-        passed = [door.text("alias", " ".join(word.split()), ALIAS_CHARS) for word in words]
+        markers = self.private_markers
+        passed = [door.text("alias", " ".join(word.split()), ALIAS_CHARS, markers=markers) for word in words]
         clean = list(dict.fromkeys(word for word, _ in passed))
         done = self._change(name, "aliases.derived", {}, {"words": clean}, event_id, dry_run)
         masked = sorted({kind for _, kinds in passed for kind in kinds})
@@ -779,7 +780,8 @@ class Ledger:
     def _reason(self, reason: str | None, *, required: bool = True) -> str | None:
         if reason is None and not required:
             return None
-        return door.text("reason", reason or "", REASON_CHARS, required=required)[0] or None
+        markers = self.private_markers if reason else None
+        return door.text("reason", reason or "", REASON_CHARS, required=required, markers=markers)[0] or None
 
     def _needs_person(self, command: str) -> None:
         if self.actor.kind != "person":

@@ -10,7 +10,6 @@ Lean path: stdlib only.
 
 import re
 from collections.abc import Callable, Iterator, Sequence
-from itertools import islice
 from typing import NamedTuple, TypeVar
 
 from ledger import secret_rules, secret_view
@@ -123,9 +122,11 @@ def _scan(rules: Rules, text: str) -> list[_Span]:
     """
     bare = pattern("mark").sub(_inert, text) if "[REDACTED:" in text else text
     view = secret_view.plain(bare)
-    spans = list(islice(_placed(view, rules, bare), MOST_SPANS + 1))
-    if len(spans) > MOST_SPANS:
-        return [spans[0]._replace(start=0, end=len(text))]
+    spans: list[_Span] = []
+    for span in _placed(view, rules, bare):
+        spans.append(span)
+        if len(spans) > MOST_SPANS:
+            return [span._replace(start=0, end=len(text))]
     other = secret_view.joined(view)
     if other is not None:
         spans += _placed(other, rules, bare)

@@ -114,7 +114,7 @@ def _is_odd(text: str, shortest: int = 8) -> bool:
     if len(text) < shortest or not (text.isascii() and text.isalpha()):
         return False
     low, pairs = text.lower(), loaded().pairs
-    weights = (int(pairs[(ord(one) - 97) * 26 + ord(two) - 97]) for one, two in zip(low[:-1], low[1:], strict=True))
+    weights = (int(pairs[(ord(low[at - 1]) - 97) * 26 + ord(low[at]) - 97]) for at in range(1, len(low)))
     return sum(weights) < ODD_PAIRS * (len(text) - 1)
 
 

@@ -1,4 +1,4 @@
-"""The rules that find secrets, as `schema/secrets.v1.json` holds them: read once, arranged by where they are looked for.
+"""The rules that find secrets, from `schema/secrets.v1.json`: read once, arranged by where they are looked for.
 
 A rule is data: a kind, literal hints, a pattern that is compiled where a hint
 occurs, and the name of the judgment (`secret_judge.py`) that its value must
@@ -116,6 +116,8 @@ def _prefixed(row: dict[str, Any]) -> str:
 
 
 def _filled(data: dict[str, Any], source: str) -> str:
+    if "(?&" not in source:
+        return source
     for name, text in data["macros"].items():
         source = source.replace(f"(?&{name})", text)
     return source

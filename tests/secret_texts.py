@@ -25,7 +25,7 @@ ALPHABETS = {
     "a": string.ascii_letters,
     "d": string.digits,
 }
-ANIMALS = "otter raven falcon badger lynx heron marmot cedar willow maple tundra quartz copper saddle lantern".split()
+ANIMALS = ("otter", "raven", "falcon", "badger", "lynx", "heron", "marmot", "cedar", "willow", "maple", "tundra")
 MARKS = "!%*+#$&^@?"
 
 

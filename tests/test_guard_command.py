@@ -62,7 +62,7 @@ def test_guard_reads_standard_input_and_makes_one_document(
     cli.main(["guard", "redact", "-", "--json"])
 
     document = json.loads(capsys.readouterr().out)
-    assert document["lines"] == [{"id": 1, "output": "x"}]
+    assert document["answers"] == [{"id": 1, "output": "x"}]
     assert [one["line"] for one in document["bad"]] == [2]
 
 

@@ -87,7 +87,7 @@ def everything(path: str) -> bytes:
 def test_no_door_stores_a_private_region(marked: Ledger, path: str) -> None:
     """Record, supersede, propose, summary, and the queue of the hooks: no byte of it is in any file."""
     first = marked.record(Draft(MARKED, f"do this {MARKED}", "env", "demo", MARKED, ("tag",)))
-    marked.supersede(first.id, problem=MARKED + " again", solution="do that " + MARKED)
+    marked.supersede(first.id, MARKED + " again", "do that " + MARKED, "why " + MARKED)
     marked.propose(Draft(MARKED + " proposed", "third " + MARKED, "env", "demo"))
     marked.summarise("session-1", "demo", MARKED)
     handover.stopped(path, {"session_id": "s1", "last_assistant_message": MARKED})

@@ -52,7 +52,7 @@ DOORS: dict[str, Callable[[Ledger, str], object]] = {
     "record": lambda ledger, _: ledger.record(Draft(CANARY, "do", "env", "demo")),
     "propose": lambda ledger, _: ledger.propose(Draft(CANARY, "do", "env", "demo")),
     "record_all": lambda ledger, _: ledger.record_all([("", Draft(CANARY, "do", "env", "demo"), ())]),
-    "supersede": lambda ledger, first: ledger.supersede(first, problem=CANARY, solution="do"),
+    "supersede": lambda ledger, first: ledger.supersede(first, CANARY, "do", "why"),
     "retract": lambda ledger, first: ledger.retract(first, CANARY),
     "summary": lambda ledger, _: ledger.summarise("s1", "demo", CANARY),
     "alias": lambda ledger, first: ledger.alias(first, [CANARY]),

@@ -2,7 +2,7 @@
 
 `secret_texts.py` holds the texts that rules were made with, `secret_texts_second.py`
 and `secret_texts_third.py` those that were written before rules were tried on
-them; docs/decisions/0010 says what they gave on first sight.
+them; docs/decisions/0013 says what they gave on first sight.
 """
 
 import pytest
