@@ -13,17 +13,17 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+from measure import Figure, show
+
 from ledger import redact, secret_rules
 from ledger.model import schema_path
-
-from measure import Figure, show
 
 HOME = Path(__file__).resolve().parent.parent
 PIECE = 10_240
 HOSTILE = 1_000_000
 ENDS = ("", "=", "9fA!x@qqqq ", "=otter!Raven22 x\n", " A1b2C3d4e5F6g7H8i9J0\n")
 SECTIONS = ("prefixes", "shapes", "contexts", "commands")
-START = "import time; a = time.perf_counter(); from ledger import redact; redact.scrub('x'); print(time.perf_counter() - a)"
+START = "import time as t; a = t.perf_counter(); from ledger.redact import scrub; scrub(chr(120)); print(t.perf_counter() - a)"
 
 
 def pieces() -> list[str]:
