@@ -23,7 +23,9 @@ PIECE = 10_240
 HOSTILE = 1_000_000
 ENDS = ("", "=", "9fA!x@qqqq ", "=otter!Raven22 x\n", " A1b2C3d4e5F6g7H8i9J0\n")
 SECTIONS = ("prefixes", "shapes", "contexts", "commands")
-START = "import time as t; a = t.perf_counter(); from ledger.redact import scrub; scrub(chr(120)); print(t.perf_counter() - a)"
+START = (
+    "import time as t; a = t.perf_counter(); from ledger import redact as r; r.scrub('x'); print(t.perf_counter() - a)"
+)
 
 
 def pieces() -> list[str]:

@@ -50,7 +50,8 @@ def test_guard_screen_gives_verdict_rule_and_reason(lines: Path, capsys: pytest.
     answers = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
     assert answers[0] == {"id": "a", "verdict": "keep", "rule": None, "reason": None}
     assert answers[2]["verdict"] == "quarantine"
-    assert answers[2]["rule"] and answers[2]["reason"]
+    assert answers[2]["rule"]
+    assert answers[2]["reason"]
 
 
 def test_guard_reads_standard_input_and_makes_one_document(

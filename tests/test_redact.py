@@ -10,8 +10,8 @@ import string
 import sys
 import time
 import unicodedata
-from re import _parser as sre_parse  # type: ignore[attr-defined]
 from collections.abc import Iterator
+from re import _parser as sre_parse  # type: ignore[attr-defined]
 from typing import Any
 
 import pytest
@@ -381,12 +381,12 @@ def test_no_repeat_without_an_end_stands_in_another_repeat(row: dict[str, Any]) 
 
 def _nests(parsed: Any, inside: bool = False) -> bool:
     """Tell whether an endless repeat stands inside a repeat."""
-    for name, given in parsed:
+    for name, held in parsed:
         if name in (sre_parse.MAX_REPEAT, sre_parse.MIN_REPEAT):
-            _, most, what = given
+            _, most, what = held
             if (inside and most is sre_parse.MAXREPEAT) or _nests(what, inside or most > 1):
                 return True
-        elif any(_nests(part, inside) for part in _parts(given)):
+        elif any(_nests(part, inside) for part in _parts(held)):
             return True
     return False
 

@@ -1,4 +1,4 @@
-"""When the redactor raises, times out or is missing, nothing is stored, through whichever door, and the caller is told."""
+"""When the redactor raises, times out or is missing, nothing is stored through any door, and the caller is told."""
 
 from collections.abc import Callable
 from pathlib import Path

@@ -6,11 +6,11 @@ them; docs/decisions/0013 says what they gave on first sight.
 """
 
 import pytest
-
-from ledger.redact import scrub
 from secret_texts import FIRST, FIRST_KEPT, Text, is_leaked, texts
 from secret_texts_second import SECOND, SECOND_KEPT
 from secret_texts_third import THIRD, THIRD_KEPT
+
+from ledger.redact import scrub
 
 SETS = {"first": (FIRST, FIRST_KEPT), "second": (SECOND, SECOND_KEPT), "third": (THIRD, THIRD_KEPT)}
 
