@@ -305,8 +305,10 @@ FIRST: dict[str, tuple[str, ...]] = {
         "admin: «$2¦y$10${b53}»",
         "[default]\naws_access_key_id = «A¦KIA{B16}»\naws_secret_access_key = «{b40}»",
         'user = "ci:«{pws}»"\nurl = "https://acme.dev"',
-        '{"type":"service_account","private_key":"-----BEGIN PRIVATE¦ KEY-----\\n'
-        '«{b64}»\\n«{b64}»\\n-----END PRIVATE¦ KEY-----\\n"}',
+        (
+            '{"type":"service_account","private_key":"-----BEGIN PRIVATE¦ KEY-----\\n'
+            '«{b64}»\\n«{b64}»\\n-----END PRIVATE¦ KEY-----\\n"}'
+        ),
         "<server><id>r</id><username>ci</username><password>«{pws}»</password></server>",
         "<secret>«{b60}=»</secret>",
     ),
@@ -407,10 +409,14 @@ FIRST: dict[str, tuple[str, ...]] = {
         'KEY="-----BEGIN PRIVATE¦ KEY-----\\n«{b64}»\\n«{b40}»\\n-----END PRIVATE¦ KEY-----\\n"',
         "-----BEGIN PRIVATE¦ KEY-----\n«{pem4}»\n…",
         "tls.key: |\n  -----BEGIN PRIVATE¦ KEY-----\n  «{b64}»\n  «{b64}»\n  -----END PRIVATE¦ KEY-----",
-        "-----BEGIN RSA PRIVATE¦ KEY-----\nProc-Type: 4,ENCRYPTED\n"
-        "DEK-Info: AES-128-CBC,{H32}\n\n«{pem3}»\n-----END RSA PRIVATE¦ KEY-----",
-        "-----BEGIN PGP PRIVATE¦ KEY BLOCK-----\nVersion: GnuPG v2\n\n«{pem3}»\n=abcd\n"
-        "-----END PGP PRIVATE¦ KEY BLOCK-----",
+        (
+            "-----BEGIN RSA PRIVATE¦ KEY-----\nProc-Type: 4,ENCRYPTED\n"
+            "DEK-Info: AES-128-CBC,{H32}\n\n«{pem3}»\n-----END RSA PRIVATE¦ KEY-----"
+        ),
+        (
+            "-----BEGIN PGP PRIVATE¦ KEY BLOCK-----\nVersion: GnuPG v2\n\n«{pem3}»\n=abcd\n"
+            "-----END PGP PRIVATE¦ KEY BLOCK-----"
+        ),
         "-----BEGIN PRIVATE¦ KEY----- «{b64} {b64} {b30}» -----END PRIVATE¦ KEY-----",
         "«{pem3}»\n-----END RSA PRIVATE¦ KEY-----",
         '{"d":"«{u43}»","kty":"OKP","x":"‹{u43}›"}',
