@@ -19,7 +19,7 @@ from types import MappingProxyType
 from typing import Any
 
 from ledger import cli
-from ledger.errors import Damaged
+from ledger.errors import BadInput, Damaged, Unwell
 
 OPEN = frozenset(
     ("aliases", "by_kind", "categories", "counts", "fields", "known", "learnings", "projects", "saves", "trust")
@@ -174,6 +174,15 @@ def play(session: Session) -> None:
     session.run("export", "--state", "all")
     session.run("export", "--output", session.folder / "out.jsonl")
     session.run("sql", "SELECT id, title FROM current_learnings")
+    graded = session.folder / "graded.jsonl"
+    graded.write_text('{"id": 1, "text": "the pooler listens on 6543"}\n{"id": 2}\n', "utf-8")
+    session.run("guard", "redact", graded, expected=BadInput.exit_code)
+    session.run("guard", "screen", graded, expected=BadInput.exit_code)
+    leak = Path(session.file).parent / "queue" / "s.later.jsonl"
+    leak.parent.mkdir(exist_ok=True)
+    leak.write_text(json.dumps({"kind": "evidence", "text": "password: " + "Otter!" + "raven42"}) + "\n", "utf-8")
+    session.run("verify", "--secrets", expected=Unwell.exit_code)
+    leak.unlink()
     for name in ("verify", "rebuild", "upgrade"):
         session.run(name)
     with contextlib.closing(sqlite3.connect(session.file)) as other:

@@ -57,6 +57,7 @@ TABLE = (
     ("on", "ledger.cli_settings:on", "take that back"),
     ("eval", "ledger.cli_eval:evaluate", "measure retrieval on labelled cases, or make cases of judged exposures"),
     ("verify", "ledger.cli_file:verify", "check the log, its anchor and everything derived from it"),
+    ("guard", "ledger.cli_guard:guard", "grade the guards on lines of your own: secrets, and texts to withhold"),
     ("rebuild", "ledger.cli_file:rebuild", "derive everything anew from the log"),
     ("upgrade", "ledger.cli_file:upgrade", "bring the file to this program's schema, after a verified backup"),
     ("hook", "ledger.cli_hook:hook", "answer an event of an agent's client, as its hooks call it"),

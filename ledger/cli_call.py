@@ -235,17 +235,22 @@ def prompt_text(text: str) -> str:
     Raises:
         BadArgument: standard input is closed.
     """
-    return _decoded(_stdin().read(PROMPT_BYTES)) if text == "-" else text
+    return _decoded(stdin().read(PROMPT_BYTES)) if text == "-" else text
 
 
 def _from_stdin() -> str:
-    data = _stdin().read(STDIN_BYTES + 1)
+    data = stdin().read(STDIN_BYTES + 1)
     if len(data) > STDIN_BYTES:
         raise TooLong("standard input", len(data), STDIN_BYTES, "bytes")
     return _decoded(data)
 
 
-def _stdin() -> BinaryIO:
+def stdin() -> BinaryIO:
+    """Return standard input as bytes.
+
+    Raises:
+        BadArgument: it is closed.
+    """
     if sys.stdin is None:
         raise BadArgument("standard input is closed; nothing was done", "pipe the text into the command")
     return sys.stdin.buffer

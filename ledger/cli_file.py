@@ -59,11 +59,18 @@ def export(call: Call) -> Result:
     return Result(None, lines, is_exact=given.format == "jsonl")
 
 
-@command(Arg("--accept-head", "let a log that is behind its anchor be written again", is_flag=True))
+@command(
+    Arg("--accept-head", "let a log that is behind its anchor be written again", is_flag=True),
+    Arg("--secrets", "look instead for secrets that older rules let through, here and beside it", is_flag=True),
+)  # fmt: skip
 def verify(call: Call) -> Result:
     """Check hashes, payloads, anchor, schema and projections; nothing is changed without --accept-head."""
     from ledger.cli_progress import busy
 
+    if call.given.secrets:
+        from ledger.cli_guard import scanned
+
+        return scanned(call)
     with call.writing() as ledger:
         if call.given.accept_head:
             accepted = ledger.accept_head()

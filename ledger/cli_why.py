@@ -20,7 +20,7 @@ from ledger.cli_call import Arg, Call, Result, command, prompt_text
 from ledger.cli_recall import PREVIOUS, PROJECT, looked_in, project_here, remembered
 from ledger.exposure import PREFIX, Exposure
 from ledger.reader import Reader, open_reader
-from ledger.recall import SECRET, usable
+from ledger.recall import SECRET, markers_of, usable
 
 LINES_MAX = 12
 """Most candidates that a person is shown; `--json` has all of them."""
@@ -81,7 +81,8 @@ def why(call: Call) -> Result:
 
 def _of_text(reader: Reader, text: str, project: str | None, previous: str | None) -> dict[str, Any]:
     """Choose for a text now, and say what became of every candidate."""
-    asked, before = usable(text), usable(previous or "") or None
+    markers = markers_of(reader)
+    asked, before = usable(text, markers), usable(previous or "", markers) or None
     if asked is None:
         return _document(reader, None, SECRET, [], {})
     chosen = choose.choose(reader, asked, project, before)

@@ -73,6 +73,7 @@ def _checks(around: Around, reader: "Reader", anchor: Anchor | None) -> Iterator
     yield _engine(reader)
     yield _meaning(reader)
     yield _switched(around, reader)
+    yield _scanned(around, reader, head)
 
 
 # -- the log ---------------------------------------------------------------------------------------------------------
@@ -182,6 +183,22 @@ def _switched(around: Around, reader: "Reader") -> Check:
 def robots_are_served(around: Around, reader: "Reader") -> bool:
     """Tell whether sessions without a person are shown learnings."""
     return serves_robots(reader.rows(sql.SETTINGS, {}), _machine(around))
+
+
+def _scanned(around: Around, reader: "Reader", head: Head) -> Check:
+    """Say whether these rules, or only older ones, have looked for secrets in all of the log."""
+    from ledger import redact, rescan
+
+    by, seq = rescan.looked(around.file, reader.meta()["ledger_id"])
+    now = redact.RULES_VERSION
+    if by == now or not head.seq:
+        return fine("secrets", f"rule set {now} has looked for secrets up to event {seq}; what came later passed it")
+    older = "no rule set" if by is None else f"rule set {by}"
+    return remark(
+        "secrets",
+        f"{older} has looked again at what is stored; this program has rule set {now}: `learnings verify --secrets` "
+        "says what older rules let through; nothing is lost meanwhile",
+    )
 
 
 def _machine(around: Around) -> str | None:

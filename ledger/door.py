@@ -7,9 +7,10 @@ Lean and pure.
 
 import re
 import unicodedata
+from collections.abc import Mapping
 from typing import NamedTuple
 
-from ledger import echo, redact, screen
+from ledger import echo, private, redact, screen
 from ledger.errors import BadArgument, BadText, Echoed, EmptyText, GuardFailed, TooLong, UnknownCategory
 from ledger.model import (
     CATEGORIES,
@@ -46,11 +47,13 @@ class Passed(NamedTuple):
     findings: tuple[screen.Finding, ...]
 
 
-def text(field: str, value: str, cap: int, *, required: bool = True) -> tuple[str, tuple[str, ...]]:
+def text(
+    field: str, value: str, cap: int, *, required: bool = True, markers: Mapping[str, str] | None = None
+) -> tuple[str, tuple[str, ...]]:
     """Return a text as it may be stored, and the kinds of secrets that were masked in it.
 
     Line ends become LF, terminal sequences and control characters go, blanks
-    at both ends go.
+    at both ends go, and what is marked as private goes (`markers`: beside `<private>`).
 
     Raises:
         EmptyText, TooLong, BadText: it cannot be stored; the value is not quoted.
@@ -67,7 +70,7 @@ def text(field: str, value: str, cap: int, *, required: bool = True) -> tuple[st
     plain = value.replace("\r\n", "\n").replace("\r", "\n") if "\r" in value else value
     if not plain.isprintable():
         plain = _CONTROLS.sub("", _TERMINAL.sub("", plain))
-    clean, kinds = redact.guarded(field, plain.strip())
+    clean, kinds = redact.guarded(field, private.without(plain, markers).strip())
     if required and not any(map(_is_visible, clean)):
         raise EmptyText(field)
     if len(clean) > cap:
@@ -84,12 +87,20 @@ class Summary(NamedTuple):
     remarks: tuple[str, ...]
 
 
-def summary(session: str, project: str, given: str, covers_from: str | None, covers_to: str | None) -> Summary:
+def summary(
+    session: str,
+    project: str,
+    given: str,
+    covers_from: str | None,
+    covers_to: str | None,
+    markers: Mapping[str, str] | None = None,
+) -> Summary:
     """Return a session's summary as it may be stored, without pieces of frames, cut to its cap.
 
     Raises:
         BadInput: a field cannot be stored. GuardFailed: redaction or screening could not run.
     """
+    given = private.without(given, markers)  # before the cut, which may take the end of a region
     if len(given) > 3 * SUMMARY_CHARS:  # cut at a line first, so that no half of a secret is left
         given = given[: 3 * SUMMARY_CHARS].rpartition("\n")[0] or given[: 3 * SUMMARY_CHARS].rpartition(" ")[0]
     clean, kinds = text("summary", echo.cut(given), 4 * SUMMARY_CHARS, required=False)
@@ -118,7 +129,7 @@ def _is_visible(letter: str) -> bool:
     return not letter.isspace() and unicodedata.category(letter) != "Cf"
 
 
-def draft(given: Draft) -> Passed:
+def draft(given: Draft, markers: Mapping[str, str] | None = None) -> Passed:
     """Return a draft as it may be stored, without pieces of what was recalled.
 
     Raises:
@@ -131,7 +142,7 @@ def draft(given: Draft) -> Passed:
         own = echo.cut(value) if isinstance(value, str) and field in _OWN_WORDS else value
         if required and own is not value and not own.strip():
             raise Echoed(field)
-        clean, found = text(field, own, cap, required=required)
+        clean, found = text(field, own, cap, required=required, markers=markers)
         kinds.extend(found)
         return clean
 

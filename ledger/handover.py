@@ -20,10 +20,12 @@ import time
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
-from ledger import echo, redact, room
+from ledger import echo, private, redact, room, sql
 from ledger.errors import LedgerError
 from ledger.heard import heard
+from ledger.home import machine_of
 from ledger.reader import open_reader
+from ledger.settings import private_markers
 
 try:
     import fcntl
@@ -185,12 +187,14 @@ def _note(path: object) -> dict[str, Any] | None:
 
 def _own_words(ledger: str, text: str, session: str) -> tuple[str, list[str], list[str]]:
     """Return a text bounded, masked and without what was recalled; kinds of secrets; ids that it echoed."""
-    clean, kinds = redact.scrub(_ends(_without_private(text), RAW_CHARS))
     echoes: list[str] = []
     try:
         with open_reader(ledger, BUSY_MS) as reader:
+            markers = private_markers(reader.rows(sql.SETTINGS, {}), machine_of(ledger))
+            clean, kinds = redact.scrub(_ends(private.without(text, markers), RAW_CHARS))
             clean, echoes = heard(reader, session).without(clean)
     except LedgerError:
+        clean, kinds = redact.scrub(_ends(private.without(text), RAW_CHARS))
         clean = echo.cut(clean)
     kept = clean.encode("utf-8", "replace")
     if len(kept) > EVIDENCE_BYTES:
@@ -206,12 +210,6 @@ def spoken(text: str) -> str:
         return text
     final = re.sub(r"(?is)\A\s*<analysis>.*?(?:</analysis>|(?=<summary>))", "", text)
     return re.sub(r"(?i)\A\s*<summary>|</summary>\s*\Z", "", final).strip()
-
-
-def _without_private(text: str) -> str:
-    if "<private>" not in text.lower():
-        return text
-    return re.sub(r"(?is)<private>.*?(?:</private>|\Z)", " ", text)
 
 
 def _ends(text: str, most: int) -> str:

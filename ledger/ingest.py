@@ -6,7 +6,7 @@ one `batch`. Killed midway, what is in stays and the next scan does the rest.
 """
 
 import json
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from ledger import chain, door, fold, heard, project, query, screen, sql_log
@@ -92,7 +92,9 @@ class Stale(Exception):
     """The log moved on since the plan was made."""
 
 
-def ready(key: bytes, drafts: Iterable[Draft]) -> tuple[list[Found], list[tuple[Draft, Diagnostic]]]:
+def ready(
+    key: bytes, drafts: Iterable[Draft], markers: Mapping[str, str] | None = None
+) -> tuple[list[Found], list[tuple[Draft, Diagnostic]]]:
     """Return the drafts that may be stored, scrubbed and with their keys, and those that may not, each with a reason.
 
     Raises:
@@ -102,7 +104,7 @@ def ready(key: bytes, drafts: Iterable[Draft]) -> tuple[list[Found], list[tuple[
     for draft in drafts:
         assert draft.source is not None
         try:
-            passed = door.draft(draft)
+            passed = door.draft(draft, markers)
         except BadInput as error:
             where = draft.source.path or draft.source.locator
             message = error.message.replace("; nothing was written", "; it was left out")
@@ -181,7 +183,7 @@ class _Import:
         own = f"export:{ledger.store.ledger_id}:"
         others = [draft for draft in drafts if not (draft.source and draft.source.locator.startswith(own))]
         self.own = len(drafts) - len(others)
-        self.found, refused = ready(self.key, others)
+        self.found, refused = ready(self.key, others, self.ledger.private_markers)
         self.diagnostics = [*reading.diagnostics, *(remark for _, remark in refused)]
         # What stands at a place whose text cannot be stored has not gone: the place counts as not read.
         unfit = [draft.source for draft, remark in refused if remark.code != "echoed"]

@@ -14,7 +14,7 @@ from contextlib import contextmanager
 from types import TracebackType
 from typing import Any
 
-from ledger import chain, door, fold, own_copy, place, screen, sql_log
+from ledger import chain, door, fold, own_copy, place, screen, sql, sql_log
 from ledger.answer import Conflict as Contradiction
 from ledger.answer import Near
 from ledger.echo import Learned
@@ -30,6 +30,7 @@ from ledger.errors import (
 )
 from ledger.fold import Act
 from ledger.heard import heard
+from ledger.home import machine_of
 from ledger.model import (
     ALIAS_CHARS,
     ALIASES_MAX,
@@ -49,7 +50,7 @@ from ledger.model import (
 )
 from ledger.reader import Reader, open_reader
 from ledger.results import Changed, Judged, Loaded, Recorded, Summarised, Superseded, Undone, Verdict
-from ledger.settings import check_setting
+from ledger.settings import check_setting, private_markers
 from ledger.store import Clock, Moment, now_us
 from ledger.store_sqlite import SqliteStore
 from ledger.view import View, acts_of, agreement, content, derived_id, in_same_words
@@ -126,6 +127,11 @@ class Ledger:
                 self._reader = open_reader(self.path)
         return self._reader
 
+    @property
+    def private_markers(self) -> dict[str, str]:
+        """What begins and what ends a private region here, beside `<private>`; read anew each time."""
+        return private_markers(self.reader.rows(sql.SETTINGS, {}), machine_of(self.path))
+
     # -- recording ----------
 
     def record(self, draft: Draft, *, event_id: str | None = None, dry_run: bool = False) -> Recorded:
@@ -138,7 +144,7 @@ class Ledger:
         Raises:
             BadInput, GuardFailed: the draft cannot be stored; nothing was written.
         """
-        passed = door.draft(draft)
+        passed = door.draft(draft, self.private_markers)
         near, conflicts = self._neighbours(passed.draft)
         found: list[Recorded] = []
 
@@ -189,7 +195,8 @@ class Ledger:
         Raises:
             BadInput, GuardFailed, NotCurrent: nothing was written.
         """
-        passed = [(own_id, door.draft(draft), list(olds)) for own_id, draft, olds in drafts]
+        markers = self.private_markers
+        passed = [(own_id, door.draft(draft, markers), list(olds)) for own_id, draft, olds in drafts]
 
         def decide(moment: Moment) -> Sequence[NewEvent]:
             view = View(moment)
@@ -210,7 +217,7 @@ class Ledger:
         dry_run: bool = False,
     ) -> Recorded:
         """Record a candidate, which is served to nobody before a person accepts it; `supersedes` is a suggestion."""
-        passed = door.draft(draft)
+        passed = door.draft(draft, self.private_markers)
         near, conflicts = self._neighbours(passed.draft)
         why = self._reason(reason, required=False)
         own_id = _own_id(event_id)
@@ -267,7 +274,8 @@ class Ledger:
                 title,
                 tuple(tags if tags is not None else json.loads(first["tags"])),
                 observed_at,
-            )
+            ),
+            self.private_markers,
         )
         why = self._reason(reason)
         near, conflicts = self._neighbours(passed.draft, set(olds))
@@ -328,7 +336,7 @@ class Ledger:
         Raises:
             BadInput, GuardFailed: it cannot be stored; nothing was written.
         """
-        passed = door.summary(session, project, text, covers_from, covers_to)
+        passed = door.summary(session, project, text, covers_from, covers_to, self.private_markers)
         own, echoes = heard(self.reader).without(passed.body["text"], self.reader.projects(passed.body["project"]))
         body = passed.body | {"text": own}
         told = Summarised(None, None, body["project"], own, bool(0), echoes, list(passed.kinds), list(passed.remarks))
@@ -437,7 +445,8 @@ class Ledger:
             self._needs_person(f"learnings alias {name} …")
         if len(words) > ALIASES_MAX:
             raise TooLong("aliases", len(words), ALIASES_MAX)
-        passed = [door.text("alias", " ".join(word.split()), ALIAS_CHARS) for word in words]
+        markers = self.private_markers
+        passed = [door.text("alias", " ".join(word.split()), ALIAS_CHARS, markers=markers) for word in words]
         clean = list(dict.fromkeys(word for word, _ in passed))
         done = self._change(name, "aliases.derived", {}, {"words": clean}, event_id, dry_run)
         masked = sorted({kind for _, kinds in passed for kind in kinds})
@@ -472,7 +481,7 @@ class Ledger:
             raise BadArgument("unknown verdict; nothing was written", "use one of: " + ", ".join(VERDICTS))
         if instead is not None and learning is None:
             raise BadArgument("no learning is named that could be replaced; nothing was written", "name one by its id")
-        passed = door.draft(instead) if instead is not None else None
+        passed = door.draft(instead, self.private_markers) if instead is not None else None
         data = {"verdict": verdict} if learning is None else {"verdict": verdict, "learning": learning}
         body: dict[str, Any] = {"keywords": _keywords(keywords), "shown": list(shown)}
         if project is not None:
@@ -826,7 +835,8 @@ class Ledger:
     def _reason(self, reason: str | None, *, required: bool = True) -> str | None:
         if reason is None and not required:
             return None
-        return door.text("reason", reason or "", REASON_CHARS, required=required)[0] or None
+        markers = self.private_markers if reason else None
+        return door.text("reason", reason or "", REASON_CHARS, required=required, markers=markers)[0] or None
 
     def _needs_person(self, command: str) -> None:
         if self.actor.kind != "person":

@@ -36,6 +36,7 @@ BESIDE = (
     ".written",
     ".edits",
     ".scanned",
+    ".searched",
     "-journal",
     "-wal",
     "-shm",

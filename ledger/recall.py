@@ -17,7 +17,7 @@ from collections import OrderedDict
 from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from ledger import choose, frame, hits, redact, sql
+from ledger import choose, frame, hits, private, redact, sql
 from ledger.answer import BODIES_MAX, LIMIT_MAX, Hit
 from ledger.exposure import Exposure, new_id, time_text
 from ledger.exposures import Exposures
@@ -26,7 +26,7 @@ from ledger.model import EVERYWHERE, TRUST_NOTES
 from ledger.prompt import is_subject
 from ledger.reader import Reader
 from ledger.search import Match, Scope
-from ledger.settings import exposure_days
+from ledger.settings import exposure_days, private_markers
 
 if TYPE_CHECKING:
     from ledger.echo import Learned
@@ -164,7 +164,7 @@ class Recall:
             Locked, Damaged, FileFault: the ledger cannot be read. GuardFailed: a rule file of the program cannot be.
         """
         session = session or None
-        asked = usable(prompt)
+        asked = usable(prompt, markers_of(self._reader))
         if asked is None:
             return self._told(SECRET, session, project, prompt_id)
         before = self._before(asked, session, previous, transcript)
@@ -278,7 +278,7 @@ class Recall:
             found = self._turns.before(session)
         if found is None and transcript is not None:
             found = last_prompt(transcript, asked)
-        return usable(found) or None if found is not None else None
+        return usable(found, markers_of(self._reader)) or None if found is not None else None
 
     def _pinned(self, project: str | None) -> list[Hit]:
         places = [EVERYWHERE] if project is None else self._reader.projects(project)
@@ -354,14 +354,20 @@ def days_kept(reader: Reader) -> int:
     return exposure_days(found, machine_of(reader.path) if any(other for _, _, other, _ in found) else None)
 
 
-def usable(text: str) -> str | None:
+def markers_of(reader: Reader) -> dict[str, str]:
+    """Return what begins and what ends a private region here, beside `<private>`."""
+    found = reader.rows(sql.SETTINGS, {})
+    return private_markers(found, machine_of(reader.path) if any(other for _, _, other, _ in found) else None)
+
+
+def usable(text: str, markers: dict[str, str] | None = None) -> str | None:
     """Return what is used of a prompt: bounded, without what is private; None when there is a secret in it.
 
     Raises:
         GuardFailed: the redactor could not run.
     """
     found = bounded(text)
-    return None if redact.guarded("the prompt", found).kinds else without_private(found)
+    return None if redact.guarded("the prompt", found).kinds else private.without(found, markers)
 
 
 def bounded(text: str) -> str:
@@ -370,13 +376,6 @@ def bounded(text: str) -> str:
         return text
     half = PROMPT_CHARS // 2
     return f"{text[:half]}\n{text[-half:]}"
-
-
-def without_private(text: str) -> str:
-    """Return a text without its `<private>` regions; one that is never closed goes on to the end."""
-    if "<private>" not in text.lower():
-        return text
-    return re.sub(r"(?is)<private>.*?(?:</private>|\Z)", " ", text)
 
 
 def branch_words(branch: str | None) -> list[str]:

@@ -20,6 +20,9 @@ if TYPE_CHECKING:
 EXPOSURE_DAYS = 90
 """Days after which what a prompt was shown is forgotten, unless the setting says otherwise."""
 
+MARKERS_MAX = 20
+"""Most private markers."""
+
 DAYS_MAX = 3_650
 """Most days of that setting."""
 
@@ -29,6 +32,7 @@ EVERYWHERE = "*"
 SETTINGS = {
     "exposure_days": f"days after which exposures are forgotten, 1 to {DAYS_MAX:,} (default {EXPOSURE_DAYS})",
     "off": 'projects whose prompts are shown nothing, as JSON: ["demo"]; ["*"] is all of them',
+    "private_markers": 'what begins and what ends a private region, as JSON: {"[[hide]]": "[[/hide]]"}',
     "project_aliases": 'other names of projects, as JSON: {"old-name": "name"}',
     "robots": "on: sessions without a person are shown learnings too; off (default): they are not",
     "scan_paths": 'more places that `learnings scan` reads, as JSON: ["/path"] (keep it to one machine)',
@@ -54,6 +58,8 @@ def check_setting(name: str, value: str) -> str:
         return str(found)
     if name == "project_aliases" and isinstance(found, dict):
         texts = [*found, *found.values()]
+    elif name == "private_markers" and isinstance(found, dict) and len(found) <= MARKERS_MAX:
+        texts = [text if isinstance(text, str) and 2 < len(text) <= 100 else None for text in (*found, *found.values())]
     elif name in ("scan_paths", "off") and isinstance(found, list):
         texts = found
     else:
@@ -99,6 +105,19 @@ def _parsed(value: str) -> Any:
         return json.loads(value)
     except (ValueError, RecursionError):
         return None
+
+
+def private_markers(found: Iterable[Sequence[str]], machine: str | None) -> dict[str, str]:
+    """Return what begins and what ends a private region beside `<private>`: the ledger's and this machine's."""
+    held = [
+        _parsed(value) for name, scope, other, value in found
+        if name == "private_markers" and (scope == "ledger" or other == machine)
+    ]  # fmt: skip
+    markers: dict[str, str] = {}
+    for one in held:
+        if isinstance(one, dict):
+            markers.update((begin, end) for begin, end in one.items() if isinstance(end, str) and begin and end)
+    return markers
 
 
 def serves_robots(found: Iterable[Sequence[str]], machine: str | None) -> bool:

@@ -7,15 +7,18 @@ generator, so that neither this file nor its history holds a token.
 import json
 import random
 import string
+import sys
 import time
+import unicodedata
 from collections.abc import Iterator
+from re import _parser as sre_parse  # type: ignore[attr-defined]
 from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from ledger import redact
+from ledger import redact, secret_rules
 from ledger.model import schema_path
 from ledger.redact import scrub
 
@@ -284,8 +287,8 @@ def test_letters_that_grow_when_folded_do_not_shift_a_span() -> None:
 
 def test_a_missing_rule_file_raises(monkeypatch: pytest.MonkeyPatch) -> None:
     """Without rules nothing may be stored, so nothing is answered."""
-    monkeypatch.setattr(redact, "_rules", None)
-    monkeypatch.setattr(redact, "schema_path", lambda name: name + ".missing")
+    monkeypatch.setattr(secret_rules, "_rules", None)
+    monkeypatch.setattr(secret_rules, "schema_path", lambda name: name + ".missing")
 
     with pytest.raises(FileNotFoundError):
         scrub("text")
@@ -346,7 +349,7 @@ def test_time_grows_with_the_length_of_a_hostile_text(
     section: str, row: dict[str, Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Twice the text takes about twice the time: no rule is quadratic in its own hint."""
-    monkeypatch.setattr(redact, "_rules", redact._arranged(only(section, row)))
+    monkeypatch.setattr(secret_rules, "_rules", secret_rules.arranged(only(section, row)))
     hint = (row.get("hints") or row["starts"])[0]
     unit = hint + random.Random(hint).choice(["", "=", "a", "A1", " "])
     text = unit * (200_000 // len(unit))
@@ -366,3 +369,95 @@ def test_a_password_of_letters_alone_is_masked_where_only_a_password_can_stand(b
 
     assert secret not in scrub(before + secret).text
     assert scrub(before + "retryTimeoutMillis").text == before + "retryTimeoutMillis"
+
+
+@pytest.mark.parametrize("row", [row for _, row in ROWS], ids=ROW_IDS)
+def test_no_repeat_without_an_end_stands_in_another_repeat(row: dict[str, Any]) -> None:
+    """What makes a pattern take exponential time cannot be written into a rule."""
+    sources = [row.get("pattern") or row["body"], row.get("value") or ""]
+
+    assert not any(_nests(sre_parse.parse(secret_rules._filled(RULES, source))) for source in sources)
+
+
+def _nests(parsed: Any, inside: bool = False) -> bool:
+    """Tell whether an endless repeat stands inside a repeat."""
+    for name, held in parsed:
+        if name in (sre_parse.MAX_REPEAT, sre_parse.MIN_REPEAT):
+            _, most, what = held
+            if (inside and most is sre_parse.MAXREPEAT) or _nests(what, inside or most > 1):
+                return True
+        elif any(_nests(part, inside) for part in _parts(held)):
+            return True
+    return False
+
+
+def _parts(given: Any) -> list[Any]:
+    if isinstance(given, sre_parse.SubPattern):
+        return [given]
+    return [part for one in given for part in _parts(one)] if isinstance(given, (list, tuple)) else []
+
+
+@pytest.mark.parametrize(("section", "row"), ROWS, ids=ROW_IDS)
+def test_twice_the_hostile_text_takes_twice_the_steps(
+    section: str, row: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Counted in calls, which no busy machine changes: accepted values, refused ones, names without values."""
+    monkeypatch.setattr(secret_rules, "_rules", secret_rules.arranged(only(section, row)))
+    start = (row.get("after") or [""])[0] + (row.get("hints") or row["starts"])[-1]
+    for end in ("", "=", "9fA!x@qqqq ", "=otter!Raven22 x\n", " A1b2C3d4e5F6g7H8i9J0\n"):
+        unit = start + end
+
+        one, two = calls(unit * (6_000 // len(unit))), calls(unit * (12_000 // len(unit)))
+
+        assert two < 2.5 * one + 400, unit
+
+
+def calls(text: str) -> int:
+    """Return how many calls one scrub makes, of Python's functions and of those written in C."""
+    count = 0
+
+    def counted(_frame: Any, event: str, _arg: Any) -> None:
+        nonlocal count
+        count += event in ("call", "c_call")
+
+    sys.setprofile(counted)
+    try:
+        scrub(text)
+    finally:
+        sys.setprofile(None)
+    return count
+
+
+def test_more_secrets_than_anybody_notes_are_replaced_with_their_text(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A text that is nothing but secrets is one secret: work on it has an end."""
+    monkeypatch.setattr(redact, "MOST_SPANS", 3)
+
+    scrubbed = scrub("".join(f"password={password()}\n" for _ in range(5)))
+
+    assert scrubbed == ("[REDACTED:password]", ("password",))
+
+
+@pytest.mark.parametrize("before", ["contraseña: ", "비밀번호는 ", "パスワード: ", "şifre: ", "mật khẩu: "])
+def test_a_decomposed_text_loses_what_a_composed_one_loses(before: str) -> None:
+    """NFD is the same text to a reader, and its characters keep their places."""
+    secret = password()
+    text = f"é {before}{secret} é"
+
+    scrubbed = scrub(unicodedata.normalize("NFD", text)).text
+
+    assert scrubbed == unicodedata.normalize("NFD", text.replace(secret, "[REDACTED:password]"))
+
+
+@pytest.mark.parametrize("case", CASES, ids=CASE_IDS)
+def test_line_ends_of_windows_change_nothing(case: tuple[str, str, str, str]) -> None:
+    """CR LF around and inside a secret is read as LF, and stays where nothing was replaced."""
+    kind, before, secret, after = (part.replace("\n", "\r\n") for part in case)
+
+    assert scrub(before + secret + after) == (f"{before}[REDACTED:{kind}]{after}", (kind,))
+
+
+def test_full_width_letters_are_letters() -> None:
+    """What a reader takes for a password is one, however wide it is written."""
+    wide = "".join(chr(ord(letter) + 0xFEE0) for letter in "Otter" + drawn(9))
+
+    assert scrub(f"ｐａｓｓｗｏｒｄ＝{wide} ok").text == "ｐａｓｓｗｏｒｄ＝[REDACTED:password] ok"

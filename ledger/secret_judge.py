@@ -1,0 +1,307 @@
+"""Judge whether what stands at a rule's value place is a secret: not a placeholder, a reference, code, or a word.
+
+Each judgment has a name that the rule file uses. Words and patterns stand in
+that file; here is only how they are weighed.
+Lean path: stdlib only.
+"""
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+from ledger.secret_rules import loaded, pattern
+
+COPULA_REACH = 24
+"""Characters before a value in which `is`, `:` or a quotation mark says that it is one."""
+
+NAMES_REACH = 28
+"""Characters of a value in which whoever read it has looked for another name."""
+
+ODD_PAIRS = 4.6
+"""Mean weight of a text's letter pairs below which they look drawn: 93 % of ten drawn letters, 0.4 % of words."""
+
+
+class Value(NamedTuple):
+    """What stands at a rule's value place, with what a judgment may ask for.
+
+    `before` is the folded text before the name, `between` what led from the
+    name to the value; `loud` says that the name is in capitals, as in `DB_PASSWORD`.
+    """
+
+    text: str
+    before: str = ""
+    between: str = ""
+    quoted: bool = False
+    loud: bool = False
+
+
+def is_secret(check: str, value: Value, whole: str) -> bool:
+    """Say whether a judgment takes a value and no documentation has published it."""
+    if not CHECKS[check](value):
+        return False
+    published = loaded().published
+    if len(whole) not in published:
+        return True
+    import hashlib  # paid only by texts with a candidate
+
+    return hashlib.sha256(whole.encode("utf-8", "surrogatepass")).hexdigest() not in published[len(whole)]
+
+
+def is_named_value(check: str, value: Value) -> bool:
+    """Judge the value of a name; one that holds a name itself is left to that name."""
+    is_outer = len(value.text) > NAMES_REACH and pattern("nested").search(value.text, NAMES_REACH - 20)
+    return not is_outer and is_secret(check, value, value.text)
+
+
+def is_rest(text: str) -> bool:
+    """Say whether the beginning of a line looks like the rest of a token that was wrapped there."""
+    if len(text) < 4 or pattern("assigning").match(text):
+        return False
+    if text.isalpha():
+        return len(text) >= 6 and (_is_scrambled(text) or _is_odd(text))
+    return any(map(str.isdigit, text)) and any(map(str.isalpha, text)) and not _is_wordy(text)
+
+
+def is_drawn(text: str) -> bool:
+    """Say whether a value may go on in the next line: long, and not of words."""
+    return len(text) >= 14 and (_is_random(text, 14) or _is_scrambled(text))
+
+
+# -- what a text looks like --------------------------------------------------------------------------------------------
+
+
+def _parts(text: str) -> list[str]:
+    return [part for part in pattern("joins").split(text.lower().strip("[](){}<>")) if part]
+
+
+def _is_placeholder(text: str) -> bool:
+    """Say whether a value only holds the place of a secret (`<token>`, `$VAR`, `your-key-here`, `****`)."""
+    words = loaded().words["placeholder"]
+    for part in _parts(text):
+        if part not in words and not (part[-1].isdigit() and part[:-1] in words):
+            return len(set(text)) <= 1 or pattern("placeholder").match(text) is not None
+    return True
+
+
+def _is_ignorable(text: str) -> bool:
+    """Say whether a value is a placeholder, names where a secret is kept, or is code that reads one."""
+    return _is_placeholder(text) or any(pattern(name).match(text) for name in ("reference", "code", "public"))
+
+
+def _is_wordy(text: str) -> bool:
+    """Say whether a text is made of words and short numbers."""
+    return all(map(pattern("wordy").match, pattern("joins").split(text)))
+
+
+def _is_random(text: str, shortest: int = 12) -> bool:
+    """Say whether a text looks drawn at random rather than made of words."""
+    if len(text) < shortest or " " in text or len(set(text)) < 6:
+        return False
+    if not text.isalnum() and pattern("symbol").search(text.rstrip("=")):
+        return True
+    return not _is_wordy(text) and any(map(str.isdigit, text)) and sum(map(str.isalpha, text)) > 1
+
+
+def _is_scrambled(text: str) -> bool:
+    """Say whether letters alone look drawn at random: their case changes more often than in any name made of words."""
+    if len(text) < 10 or not (text.isascii() and text.isalpha()):
+        return False
+    changes = sum(text[at].islower() != text[at - 1].islower() for at in range(1, len(text)))
+    return changes > 0.4 * len(text) or (changes > 1 and pattern("gibberish").search(text) is not None)
+
+
+def _is_odd(text: str, shortest: int = 8) -> bool:
+    """Say whether letters follow each other as in no language: the mean weight of their pairs is low."""
+    if len(text) < shortest or not (text.isascii() and text.isalpha()):
+        return False
+    low, pairs = text.lower(), loaded().pairs
+    weights = (int(pairs[(ord(low[at - 1]) - 97) * 26 + ord(low[at]) - 97]) for at in range(1, len(low)))
+    return sum(weights) < ODD_PAIRS * (len(text) - 1)
+
+
+def _is_digest(text: str) -> bool:
+    """Say whether a text has the shape of a digest or of an identifier."""
+    return bool(pattern("digest").match(text) or pattern("identifier").match(text))
+
+
+# -- judgments of values by their names --------------------------------------------------------------------------------
+
+
+def _token(value: Value) -> bool:
+    """Judge what follows a token's known beginning: anything but `xxxx` and `your_token_here`."""
+    words = loaded().words["placeholder"]
+    return not all(part in words or not part.strip("x0*") for part in _parts(value.text))
+
+
+def _dense(value: Value) -> bool:
+    return not _is_ignorable(value.text) and _is_random(value.text) and not _is_digest(value.text)
+
+
+def _loud(value: Value) -> bool:
+    return value.loud and _dense(value)
+
+
+def _is_innocent(value: Value) -> bool:
+    """Say whether a name is one of a key that opens nothing: `cache_key`, `next_token`, `PUBLIC_…`."""
+    before = value.before.rstrip(" _-\"'")
+    return (
+        before.endswith(loaded().innocent)
+        or value.before.endswith((":", "/"))
+        or pattern("public_name").search(value.before) is not None
+    )
+
+
+def _keyed(value: Value) -> bool:
+    """Judge `key = value`: what stands before the name says whether a digest is a credential."""
+    text, name = value.text, value.between.lower()
+    if _is_innocent(value) or _is_ignorable(text):
+        return False
+    before = value.before.rstrip(" _-.\"'")
+    is_secret_name = name.startswith("secret")
+    strong = before.endswith(loaded().strong) or is_secret_name
+    assigned = pattern("assigned").search(value.between) is not None
+    if _is_digest(text):
+        opens = is_secret_name or (name.startswith("token") and (assigned or not pattern("identifier").match(text)))
+        return len(text) >= 24 and (strong or opens or (value.loud and assigned and bool(before)))
+    if text.isalpha():
+        return len(text) >= 16 and (strong or assigned) and (_is_scrambled(text) or _is_odd(text))
+    return _is_random(text, 8 if strong else 16) and (strong or assigned or len(text) >= 20)
+
+
+def _password(value: Value) -> bool:
+    """Judge `password = value`; a bare word of letters is more often code than a password."""
+    text = value.text
+    if len(text) < (4 if value.quoted else 5) or _is_placeholder(text):
+        return False
+    if text.isalpha():
+        if value.quoted or (value.loud and len(text) >= 6):
+            return True
+        return _is_scrambled(text) or pattern("gibberish").search(text) is not None or _is_odd(text)
+    if _is_ignorable(text):
+        return False
+    if value.quoted:
+        return " " not in text or "phrase" in value.between.lower()
+    if text.isdigit():
+        return value.loud or len(text) >= 6
+    return bool(pattern("symbol").search(text) or not pattern("lookalike").match(text))
+
+
+def _argument(value: Value) -> bool:
+    """Judge the argument of a command that takes a password there."""
+    text = value.text
+    if text.startswith("-") or text.isdigit() or " " in text:
+        return False
+    if _is_scrambled(text):
+        return True
+    return not _is_ignorable(text) or (value.quoted and text.isalpha() and not _is_placeholder(text))
+
+
+def _option(value: Value) -> bool:
+    return pattern("option").search(value.before) is not None and _dense(value)
+
+
+def _option_password(value: Value) -> bool:
+    return pattern("option").search(value.before) is not None and _argument(value)
+
+
+def _header(value: Value) -> bool:
+    text = value.text
+    if len(text) < 8 or _is_ignorable(text):
+        return False
+    return any(map(str.isdigit, text)) or not _is_wordy(text)
+
+
+def _cookie(value: Value) -> bool:
+    name = pattern("cookie_name").search(value.between[-COPULA_REACH:])
+    telling = name and pattern("session").search(name[0])
+    return not _is_ignorable(value.text) and _is_random(value.text, 8 if telling else 20)
+
+
+def _url(value: Value) -> bool:
+    """Judge the password of an address; the user's own name and placeholders are none."""
+    user = pattern("user").search(value.between)
+    return len(value.text) >= 3 and not (user and user[1] == value.text) and not _is_placeholder(value.text)
+
+
+def _pair(value: Value) -> bool:
+    """Judge the second half of `user:password`: no number, no name, not the user's own name."""
+    return _password(value._replace(quoted=False)) and any(map(str.isdigit, value.text)) and not _is_wordy(value.text)
+
+
+# -- judgments of words of a sentence ----------------------------------------------------------------------------------
+
+
+def _prose(value: Value) -> bool:
+    """Judge a word of a sentence about a password; after `is` less strength is asked for."""
+    text = value.text
+    if text.isalpha() and text.isascii():
+        return _spoken(value)
+    digit = any(map(str.isdigit, text))
+    if len(text) < 6 or not any(map(str.isalpha, text)) or not (digit or pattern("inner_symbol").search(text)):
+        return False
+    if _is_ignorable(text) or pattern("lookalike").match(text) or _is_digest(text):
+        return False
+    if pattern("copula").search(value.between[-COPULA_REACH:]):
+        return True
+    if not digit or pattern("wordlike").match(text) or _is_wordy(text):
+        return False
+    return pattern("strong_symbol").search(text) is not None or _is_random(text, 10)
+
+
+def _spoken(value: Value) -> bool:
+    """Judge letters alone: drawn ones, quoted ones, and names that a sentence gives; `is wrong` is none."""
+    text = value.text
+    if _is_scrambled(text):
+        return True
+    joint = pattern("copula").search(value.between[-COPULA_REACH:])
+    if not joint or len(text) < 6:
+        return False
+    words, low = loaded().words, text.lower()
+    if low in words["state"] or low in words["code"] or _is_placeholder(text):
+        return False
+    if _is_odd(text, 7):
+        return True
+    is_quoted = pattern("opened").search(joint[0]) is not None
+    humps = [hump.lower() for hump in pattern("hump").findall(text)]
+    if is_quoted or (len(humps) > 1 and text[0].isupper()):
+        return not any(hump in words["code"] or hump in words["placeholder"] for hump in humps)
+    if not text[0].isupper() or not text[1:].islower():
+        return False
+    return pattern("saying").search(joint[0]) is not None and not pattern("state").search(low)
+
+
+def _loose(value: Value) -> bool:
+    """Judge a word of a sentence about a token: only long ones of mixed characters are secrets."""
+    text = value.text
+    if len(text) < 20 or value.before.rstrip(" _-").endswith(loaded().innocent) or not _dense(value):
+        return False
+    mixed = all(any(map(kind, text)) for kind in (str.islower, str.isupper, str.isdigit))
+    return mixed and pattern("opaque").match(text) is not None and not pattern("lookalike").match(text)
+
+
+def _seed(value: Value) -> bool:
+    return len(set(value.text.split())) >= 10
+
+
+def _mixed(value: Value) -> bool:
+    return all(any(map(kind, value.text)) for kind in (str.islower, str.isupper, str.isdigit))
+
+
+CHECKS: dict[str, Callable[[Value], bool]] = {
+    "token": _token,
+    "dense": _dense,
+    "loud": _loud,
+    "keyed": _keyed,
+    "password": _password,
+    "argument": _argument,
+    "option": _option,
+    "option_password": _option_password,
+    "header": _header,
+    "cookie": _cookie,
+    "url": _url,
+    "pair": _pair,
+    "prose": _prose,
+    "loose": _loose,
+    "seed": _seed,
+    "mixed": _mixed,
+}
+"""Judgments by the names that the rule file uses."""

@@ -1,0 +1,95 @@
+"""How a text is read when secrets are looked for: what hides one is taken away, and where each character stood is kept.
+
+`plain` reads full-width and mathematical letters as letters, composes what is
+decomposed (NFD), and ends lines by LF alone. `joined` also leaves out what
+splits a word: invisible characters, `" + "`, a literal that goes on in the next
+line; only the surroundings of such places are read again.
+Lean path: stdlib only.
+"""
+
+from typing import NamedTuple
+
+from ledger.secret_rules import pattern
+
+AROUND = 240
+"""Characters read again before and after what splits a word: more than a value is judged by."""
+
+
+class View(NamedTuple):
+    """A text as it is read; `places` says where each of its characters stands, None when all stand where they are."""
+
+    text: str
+    places: list[int] | None
+
+    def span(self, start: int, end: int) -> tuple[int, int]:
+        """Return a stretch of this view, not empty, as a stretch of the text itself."""
+        if self.places is None:
+            return start, end
+        return self.places[start], self.places[end - 1] + 1
+
+
+def plain(text: str) -> View:
+    """Return a text as it is read first."""
+    if "\r" not in text and (text.isascii() or not pattern("strange").search(text)):
+        return View(text, None)
+    parts: list[str] = []
+    places: list[int] = []
+    last = 0
+    for match in pattern("odd").finditer(text):
+        parts.append(text[last : match.start()])
+        places.extend(range(last, match.start()))
+        read = _composed(match[0])
+        parts.append(read)
+        places.extend(min(match.start() + at, match.end() - 1) for at in range(len(read)))
+        last = match.end()
+    parts.append(text[last:])
+    places.extend(range(last, len(text)))
+    return View("".join(parts), places)
+
+
+def _composed(odd: str) -> str:
+    if odd == "\r":
+        return ""
+    import unicodedata
+
+    return unicodedata.normalize("NFKC" if len(odd) == 1 else "NFC", odd)
+
+
+def joined(view: View) -> View | None:
+    """Return the surroundings of what splits words, without it; None when nothing does."""
+    cuts = _cuts(view.text)
+    if not cuts:
+        return None
+    parts: list[str] = []
+    places: list[int] = []
+    at = 0
+    for number, (start, end) in enumerate(cuts):
+        if start - AROUND > at:
+            parts.append("\n")
+            places.append(at)
+            at = start - AROUND
+        parts.append(view.text[at:start])
+        places.extend(range(at, start))
+        following = cuts[number + 1][0] if number + 1 < len(cuts) else len(view.text)
+        stop = min(following, end + AROUND)
+        parts.append(view.text[end:stop])
+        places.extend(range(end, stop))
+        at = stop
+    if view.places is not None:
+        places = [view.places[place] for place in places]
+    return View("".join(parts), places)
+
+
+def _cuts(text: str) -> list[tuple[int, int]]:
+    """Return what splits words, in order, not overlapping."""
+    names = ["unseen"] if not text.isascii() else []
+    if "\\\n" in text:
+        names.append("continued")
+    if '"' in text or "'" in text:
+        names.append("concatenated")
+    found = sorted(match.span() for name in names for match in pattern(name).finditer(text))
+    cuts: list[tuple[int, int]] = []
+    for start, end in found:
+        if not cuts or start >= cuts[-1][1]:
+            cuts.append((start, end))
+    return cuts
