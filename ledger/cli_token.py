@@ -14,6 +14,7 @@ from ledger.place import os_fault
 TOKEN_BYTES = 200
 """Most bytes of a file with a token that are read."""
 
+MAKE = "make one with `learnings token create NAME --save FILE`"
 HOW = "learnings token [list | create NAME | revoke ID | headers FILE]"
 
 
@@ -56,7 +57,7 @@ def _create(call: Call, name: str) -> Result:
         raise BadInput("the file is there already; nothing was written", "name another one, or remove it first")
     if given.dry_run:
         call.remark("dry run: nothing was written, and no token was made")
-        return Result({**made.told(tokens.time_text(now)), "id": None, "token": None, "saved": saved}, lambda: [])
+        return Result({**made.told(tokens.time_text(now)), "id": None, "token": None, "saved": saved}, list)
     if not os.path.exists(call.file):
         call.remark(f"there is no ledger at {call.file} yet; the first write makes it")
     if saved is not None:
@@ -82,15 +83,8 @@ def _rows(found: list[dict[str, Any]]) -> Iterator[tuple[str, ...]]:
     for one in found:
         tools = "all tools" if len(one["tools"]) == len(tokens.TOOLS) else ", ".join(one["tools"])
         projects = ", ".join(one["projects"]) or "all projects"
-        yield (
-            one["id"],
-            one["state"],
-            one["name"],
-            f"until {one['expires_at']}",
-            f"trust {one['trust']}",
-            projects,
-            tools,
-        )
+        until, trust = f"until {one['expires_at']}", f"trust {one['trust']}"
+        yield one["id"], one["state"], one["name"], until, trust, projects, tools
 
 
 def _revoke(call: Call, asked: str) -> Result:
@@ -120,7 +114,7 @@ def saved_token(path: str) -> str:
     try:
         fd = os.open(path, os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0))
     except FileNotFoundError:
-        raise NotFound(f"there is no file {path}", "make one with `learnings token create NAME --save FILE`") from None
+        raise NotFound(f"there is no file {path}", MAKE) from None
     except OSError as error:
         raise os_fault(error, path) from None
     try:
@@ -129,9 +123,7 @@ def saved_token(path: str) -> str:
     finally:
         os.close(fd)
     if not tokens.is_token(text):
-        raise BadInput(
-            f"{path} holds no token; nothing was sent", "make one with `learnings token create NAME --save FILE`"
-        )
+        raise BadInput(f"{path} holds no token; nothing was sent", MAKE)
     return text
 
 

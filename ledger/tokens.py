@@ -8,18 +8,18 @@ wrong with the file, nobody is let in.
 """
 
 import base64
+import contextlib
 import hashlib
-import hmac
 import json
 import os
 import re
 import stat
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from datetime import UTC, date, datetime, timedelta
 from typing import Any, NamedTuple
 
-from ledger.errors import BadArgument, BadInput, Damaged, LedgerError, NotFound, UnsafePlace
+from ledger.errors import BadArgument, BadInput, Damaged, NotFound, UnsafePlace
 from ledger.model import PROJECT_CHARS, TRUST_AGENT, TRUST_NOTES
 from ledger.place import WriteLock, make_folder, os_fault
 
@@ -143,10 +143,10 @@ def check_private(found: os.stat_result, path: str) -> None:
 
 
 def _whole(fd: int) -> bytes:
-    parts = []
-    while sum(map(len, parts)) <= FILE_BYTES and (part := os.read(fd, 65_536)):
-        parts.append(part)
-    return b"".join(parts)
+    data = b""
+    while len(data) <= FILE_BYTES and (part := os.read(fd, 1_048_576)):
+        data += part
+    return data
 
 
 def _parsed(data: bytes, path: str) -> list[Token]:
@@ -193,10 +193,8 @@ def write_private(path: str, data: bytes) -> None:
     temporary = f"{path}.new"
     flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_NOFOLLOW", 0)
     try:
-        try:
+        with contextlib.suppress(FileNotFoundError):
             os.unlink(temporary)  # of one that was killed: never written into
-        except FileNotFoundError:
-            pass
         fd = os.open(temporary, flags, 0o600)
         try:
             while data:
@@ -316,60 +314,10 @@ def revoke(path: str, asked: str, *, now: float, is_dry: bool = False) -> Token:
     return ended
 
 
-# -- letting in ------------------------------------------------------------------------------------------------------
+# -- a token's text -------------------------------------------------------------------------------------------------
 
 
-class Book:
-    """The tokens of one ledger, read again whenever their file is another: a revoked one ends with the next request."""
-
-    def __init__(self, path: str, clock: Callable[[], float] = time.time) -> None:
-        self._path, self._clock = path, clock
-        self._stamp: tuple[int, ...] | None = None
-        self._tokens: dict[str, Token] = {}
-
-    def client(self, header: str | None) -> Token | None:
-        """Return whose token an Authorization header holds, None when it is nobody's that is let in.
-
-        The same work is done whatever is wrong with it.
-        """
-        self._refresh()
-        scheme, _, given = (header or "").strip().partition(" ")
-        parts = given.strip().split("_", 2)
-        name, text = (parts[1], parts[2]) if len(parts) == 3 else ("", given)
-        found = self._tokens.get(name)
-        digest = hashlib.sha256(_secret(text)).digest()
-        same = hmac.compare_digest(digest, NOBODY if found is None else bytes.fromhex(found.digest))
-        good = same & (scheme.lower() == "bearer") & (len(parts) == 3) & (parts[0] == PREFIX)
-        live = found is not None and found.state(time_text(self._clock())) == "live"
-        return found if good and live else None
-
-    def is_live(self, token: Token) -> bool:
-        """Tell whether a token that was let in still is."""
-        self._refresh()
-        found = self._tokens.get(token.id)
-        return found is not None and found.state(time_text(self._clock())) == "live"
-
-    def _refresh(self) -> None:
-        stamp = self._now()
-        if stamp == self._stamp and stamp is not None:
-            return
-        self._tokens = {}
-        self._stamp = None
-        try:
-            self._tokens = {one.id: one for one in load(self._path)}
-        except (LedgerError, OSError):
-            return  # nobody is let in, and the next request looks again
-        self._stamp = stamp
-
-    def _now(self) -> tuple[int, ...] | None:
-        try:
-            found = os.lstat(self._path + ENDING)
-        except OSError:
-            return None
-        return found.st_ino, found.st_mtime_ns, found.st_ctime_ns, found.st_size, found.st_mode, found.st_uid
-
-
-def _secret(text: str) -> bytes:
+def secret_of(text: str) -> bytes:
     """Return the bytes that a token's last part stands for, of a fixed length whatever it is."""
     is_one = len(text) == 43 and re.fullmatch(r"[A-Za-z0-9_-]{43}", text) is not None
     return base64.urlsafe_b64decode((text if is_one else "A" * 43) + "=")

@@ -13,7 +13,8 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import NamedTuple
 
 from ledger.errors import BadArgument, NotAllowed
-from ledger.tokens import Book, Token
+from ledger.tokens import Token
+from mcp_server.book import Book
 
 PATH = b"/mcp"
 

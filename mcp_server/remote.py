@@ -58,6 +58,7 @@ class Desks:
         return await self._desk(ctx).call_tool(ctx, params)
 
     def _desk(self, ctx: "ServerRequestContext[Any, Any]") -> "Guest":
+        assert ctx.request is not None
         token: Token = ctx.request.scope[CLIENT]
         desk = self._desks.get(token.id)
         if desk is None or desk.token != token:
@@ -147,7 +148,7 @@ class Guest(Desk):
             return []
         with self._session.reading() as reader:
             names = [_whole(self._session, reader, one) for one in asked]
-            return [reader.get([name])[0].project for name in names]
+            return [str(reader.get([name])[0].project) for name in names]
 
     def _may_undo(self, seq: int) -> None:
         with self._session.reading() as reader:
