@@ -129,9 +129,7 @@ def saved_token(path: str) -> str:
 
 def serve_http(call: Call) -> Result:
     """Serve over HTTP until SIGTERM or SIGINT."""
-    from mcp_server.gate import bind_of
-    from mcp_server.http import Options
-    from mcp_server.http import serve_http as serve
+    from mcp_server.gate import Options, bind_of, ready
 
     given = call.given
     if given.project is not None:
@@ -146,4 +144,7 @@ def serve_http(call: Call) -> Result:
         given.tls_key,
         given.behind_proxy,
     )
-    return Result(exit_code=serve(call.file, options))
+    live = ready(call.file, options, time.time())
+    from mcp_server.http import serve_http as serve
+
+    return Result(exit_code=serve(call.file, options, live))

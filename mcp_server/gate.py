@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import NamedTuple
 
 from ledger.errors import BadArgument, NotAllowed
-from ledger.tokens import Token
+from ledger.tokens import Token, load, time_text
 from mcp_server.book import Book
 
 PATH = b"/mcp"
@@ -126,6 +126,23 @@ def check_bind(bind: Bind, *, has_tls: bool, is_proxied: bool, hosts: Sequence[s
         )
 
 
+class Options(NamedTuple):
+    """How the command line wants it served."""
+
+    bind: Bind
+    hosts: Sequence[str] = ()
+    origins: Sequence[str] = ()
+    certificate: str | None = None
+    key: str | None = None
+    is_proxied: bool = False
+    limits: Limits = Limits()
+
+    @property
+    def scheme(self) -> str:
+        """Return the scheme of the address."""
+        return "http" if self.certificate is None else "https"
+
+
 class Sites(NamedTuple):
     """The names that the server answers to, and the pages that may call it; both whole and in lower case."""
 
@@ -142,6 +159,23 @@ def sites_of(bind: Bind, hosts: Sequence[str], origins: Sequence[str], scheme: s
     if bind.port == usual:
         own += [name.rpartition(":")[0] for name in own]
     return Sites(frozenset(name.lower() for name in (*own, *hosts)), frozenset(one.lower() for one in origins))
+
+
+def ready(path: str, options: "Options", now: float) -> int:
+    """Return how many clients there are, if it may be served so; loads nothing heavy.
+
+    Raises:
+        LedgerError: it may not, or the tokens cannot be read; nothing was started.
+    """
+    known = load(path)
+    check_bind(
+        options.bind,
+        has_tls=options.certificate is not None,
+        is_proxied=options.is_proxied,
+        hosts=options.hosts,
+        tokens=known,
+    )
+    return sum(token.state(time_text(now)) == "live" for token in known)
 
 
 # -- pace ------------------------------------------------------------------------------------------------------------

@@ -17,36 +17,20 @@ import socket
 import ssl
 import sys
 import threading
-import time
 from collections.abc import AsyncIterator, Sequence
 from importlib.metadata import version
-from typing import NamedTuple
 
 import h11
 from mcp.server.lowlevel import Server
 from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
 from mcp.server.transport_security import TransportSecuritySettings
 
-from ledger import tokens
 from ledger.errors import FileFault
 from ledger.tokens import Token
 from mcp_server.book import Book
 from mcp_server.doors import GRACE_S, Doors
 from mcp_server.exchange import Exchange, scope_of, unquoted
-from mcp_server.gate import (
-    PATH,
-    TOO_MANY,
-    TOO_SLOW,
-    Bind,
-    Gate,
-    Head,
-    Limits,
-    Refusal,
-    Sites,
-    Tally,
-    check_bind,
-    sites_of,
-)
+from mcp_server.gate import PATH, TOO_MANY, TOO_SLOW, Bind, Gate, Head, Limits, Options, Refusal, Sites, Tally, sites_of
 from mcp_server.line import Closed, Line
 from mcp_server.remote import Desks
 from mcp_server.server import INSTRUCTIONS, NAME, noted
@@ -57,31 +41,21 @@ BACKLOG = 256
 TELL_S = 60.0
 
 
-class Options(NamedTuple):
-    """How the command line wants it served."""
-
-    bind: Bind
-    hosts: Sequence[str] = ()
-    origins: Sequence[str] = ()
-    certificate: str | None = None
-    key: str | None = None
-    is_proxied: bool = False
-    limits: Limits = Limits()
-
-    @property
-    def scheme(self) -> str:
-        """Return the scheme of the address."""
-        return "http" if self.certificate is None else "https"
-
-
 class House:
     """The server: accepts, lets in, hands over."""
 
-    def __init__(self, manager: StreamableHTTPSessionManager, gate: Gate, options: Options, tally: Tally) -> None:
+    def __init__(
+        self,
+        manager: StreamableHTTPSessionManager,
+        gate: Gate,
+        options: Options,
+        tally: Tally,
+        tls: ssl.SSLContext | None,
+    ) -> None:
         self._manager, self._gate, self._options, self._tally = manager, gate, options, tally
         self._limits = options.limits
         self.doors = Doors(options.limits, tally)
-        self._tls = _tls(options)
+        self._tls = tls
 
     async def accept(self, listening: socket.socket) -> None:
         """Accept for ever; a connection for which there is no room is closed before a byte of it is read."""
@@ -216,7 +190,7 @@ def _close(sockets: Sequence[socket.socket]) -> None:
         one.close()
 
 
-def _tls(options: Options) -> ssl.SSLContext | None:
+def tls_of(options: Options) -> ssl.SSLContext | None:
     """Return what speaks TLS.
 
     Raises:
@@ -239,25 +213,18 @@ def _tls(options: Options) -> ssl.SSLContext | None:
 # -- starting and ending ---------------------------------------------------------------------------------------------
 
 
-def serve_http(path: str, options: Options) -> int:
-    """Serve the ledger at `path` until SIGTERM or SIGINT; return the exit status.
+def serve_http(path: str, options: Options, live: int) -> int:
+    """Serve the ledger at `path` to its `live` clients until SIGTERM or SIGINT; return the exit status.
 
     Raises:
         LedgerError: it cannot be served as asked; nothing was started.
     """
     logging.getLogger().addHandler(logging.NullHandler())  # else the SDK's records go to standard error
-    path = os.path.abspath(path)
-    known = tokens.load(path)
-    check_bind(
-        options.bind, has_tls=options.certificate is not None, is_proxied=options.is_proxied, hosts=options.hosts,
-        tokens=known,
-    )  # fmt: skip
+    tls = tls_of(options)
     listening = listening_at(options.bind)
-    bind = options.bind._replace(port=listening.getsockname()[1])
-    options = options._replace(bind=bind)
-    live = sum(token.state(tokens.time_text(time.time())) == "live" for token in known)
+    options = options._replace(bind=options.bind._replace(port=listening.getsockname()[1]))
     try:
-        asyncio.run(_serve(path, options, listening, live))
+        asyncio.run(_serve(os.path.abspath(path), options, listening, tls, live))
     finally:
         listening.close()
     _leave_threads()
@@ -275,6 +242,11 @@ def _leave_threads() -> None:
 
 
 def listening_at(bind: Bind) -> socket.socket:
+    """Return a socket that listens there.
+
+    Raises:
+        FileFault: the place is taken, or none of this machine.
+    """
     family = socket.AF_INET6 if ":" in bind.host else socket.AF_INET
     try:
         made = socket.create_server((bind.host, bind.port), family=family, backlog=BACKLOG)
@@ -288,12 +260,14 @@ def listening_at(bind: Bind) -> socket.socket:
 
 
 @contextlib.asynccontextmanager
-async def running(path: str, options: Options, listening: socket.socket, tally: Tally) -> AsyncIterator[House]:
+async def running(
+    path: str, options: Options, listening: socket.socket, tally: Tally, tls: ssl.SSLContext | None = None
+) -> AsyncIterator[House]:
     """Serve for as long as the context lasts; at its end those who are being answered may go on for a moment."""
     sites = sites_of(options.bind, options.hosts, options.origins, options.scheme)
     manager = _manager(path, sites, options.limits)
     async with manager.run():
-        house = House(manager, Gate(Book(path), sites, options.limits), options, tally)
+        house = House(manager, Gate(Book(path), sites, options.limits), options, tally, tls)
         loop = asyncio.get_running_loop()
         tasks = [loop.create_task(house.accept(listening)), loop.create_task(_tells(tally))]
         try:
@@ -305,12 +279,12 @@ async def running(path: str, options: Options, listening: socket.socket, tally: 
             tally.tell()
 
 
-async def _serve(path: str, options: Options, listening: socket.socket, live: int) -> None:
+async def _serve(path: str, options: Options, listening: socket.socket, tls: ssl.SSLContext | None, live: int) -> None:
     stop = asyncio.Event()
     loop = asyncio.get_running_loop()
     for number in (signal.SIGINT, signal.SIGTERM):
         loop.add_signal_handler(number, stop.set)
-    async with running(path, options, listening, Tally()):
+    async with running(path, options, listening, Tally(), tls):
         sys.stderr.write(
             f"learnings: serving {path} at {options.scheme}://{options.bind.shown}{PATH.decode()}"
             f" for {live} client{'' if live == 1 else 's'}\n"

@@ -53,8 +53,7 @@ class Line:
             Closed: it was not.
         """
         try:
-            for event in events:
-                self.writer.write(self.state.send(event) or b"")
+            self.writer.write(b"".join(self.state.send(event) or b"" for event in events))
             async with asyncio.timeout(self._limits.write_s):
                 await self.writer.drain()
         except (OSError, TimeoutError):

@@ -18,8 +18,8 @@ from mcp.client.streamable_http import streamable_http_client
 from mcp_types import CallToolResult
 
 from ledger import tokens
-from mcp_server.gate import Bind, Limits, Tally
-from mcp_server.http import Options, listening_at, running
+from mcp_server.gate import Bind, Limits, Options, Tally
+from mcp_server.http import listening_at, running
 
 QUICK = Limits(head_s=0.4, body_s=0.4, idle_s=0.4, write_s=1.0)
 """Deadlines that a test can wait for."""
@@ -163,6 +163,18 @@ def read(line: socket.socket | ssl.SSLSocket) -> Answer:
     first, *rest = head.decode("latin-1").split("\r\n")
     pairs = (one.partition(":") for one in rest)
     return Answer(int(first.split()[1]), {name.lower(): value.strip() for name, _, value in pairs}, body)
+
+
+def read_one(line: socket.socket) -> int:
+    """Return the status of one whole response on a connection that goes on."""
+    data = b""
+    while b"\r\n\r\n" not in data:
+        data += line.recv(65_536)
+    head, _, body = data.partition(b"\r\n\r\n")
+    length = int(head.lower().partition(b"content-length:")[2].split()[0])
+    while len(body) < length:
+        body += line.recv(65_536)
+    return int(head.split()[1])
 
 
 @contextmanager
