@@ -18,6 +18,7 @@ import ssl
 import sys
 import threading
 from collections.abc import AsyncIterator, Sequence
+from functools import partial
 from importlib.metadata import version
 
 import h11
@@ -73,7 +74,7 @@ class House:
                 continue
             arrived = [accepted]
             task = loop.create_task(self._serve(arrived, str(address[0])))
-            task.add_done_callback(lambda _, arrived=arrived: _close(arrived))  # one that was evicted before it began
+            task.add_done_callback(partial(_close, arrived))  # of one that was evicted before it began
             self.doors.enter(task, str(address[0]))
 
     async def _serve(self, arrived: list[socket.socket], address: str) -> None:
@@ -185,8 +186,8 @@ class House:
         return exchange.status, exchange.kept(), unquoted(exchange.body)
 
 
-def _close(sockets: Sequence[socket.socket]) -> None:
-    for one in sockets:
+def _close(arrived: Sequence[socket.socket], _: "asyncio.Task[None]") -> None:
+    for one in arrived:
         one.close()
 
 
