@@ -36,6 +36,9 @@ SECRET_BYTES = 32
 PREFIX = "lrnt"
 """A token is `lrnt_<id>_<secret>`: whoever finds one in a log knows what to revoke."""
 
+LETTERS = "[A-Za-z0-9_-]{42}[AEIMQUYcgkosw048]"
+"""32 bytes in the one form that stands for them: the last letter has two bits to spare, which have to be 0."""
+
 FILE_BYTES = 4_194_304
 """Most bytes of the file that are read: some 10,000 tokens."""
 
@@ -55,9 +58,6 @@ TOOLS = (
 """What a token may allow. `import_learnings` is not among them: its paths are files of the machine that serves."""
 
 NAME = r"[A-Za-z0-9][A-Za-z0-9._-]{0,59}"
-
-NOBODY = hashlib.sha256(b"").digest()
-"""What a token is compared with that names no client, so that this takes as long; no token has this digest."""
 
 
 class Token(NamedTuple):
@@ -95,6 +95,10 @@ class Token(NamedTuple):
             "expires_at": self.expires_at,
             "revoked_at": self.revoked_at,
         }
+
+
+NOBODY = Token("", "", (), TOOLS, 0, "", "9999-12-31T00:00:00Z", None, hashlib.sha256(b"").hexdigest())
+"""Whom a token is compared with that names no client, so that this takes as long; no token has this digest."""
 
 
 def time_text(now: float) -> str:
@@ -308,7 +312,7 @@ def revoke(path: str, asked: str, *, now: float, is_dry: bool = False) -> Token:
             raise NotFound("there is no token of that id; nothing was changed", "see `learnings token list`")
         if found.revoked_at is not None:
             return found
-        ended = found._replace(revoked_at=time_text(now), digest=NOBODY.hex())
+        ended = found._replace(revoked_at=time_text(now), digest=NOBODY.digest)
         if not is_dry:
             _save(path, [ended if one is found else one for one in tokens])
     return ended
@@ -319,10 +323,10 @@ def revoke(path: str, asked: str, *, now: float, is_dry: bool = False) -> Token:
 
 def secret_of(text: str) -> bytes:
     """Return the bytes that a token's last part stands for, of a fixed length whatever it is."""
-    is_one = len(text) == 43 and re.fullmatch(r"[A-Za-z0-9_-]{43}", text) is not None
+    is_one = len(text) == 43 and re.fullmatch(LETTERS, text) is not None
     return base64.urlsafe_b64decode((text if is_one else "A" * 43) + "=")
 
 
 def is_token(text: str) -> bool:
     """Tell whether a text has the form of a token."""
-    return re.fullmatch(PREFIX + r"_[0-9a-f]{12}_[A-Za-z0-9_-]{43}", text) is not None
+    return re.fullmatch(PREFIX + "_[0-9a-f]{12}_" + LETTERS, text) is not None

@@ -27,18 +27,12 @@ class Book:
         scheme, _, given = (header or "").strip().partition(" ")
         parts = given.strip().split("_", 2)
         name, text = (parts[1], parts[2]) if len(parts) == 3 else ("", given)
-        found = self._tokens.get(name)
+        found = self._tokens.get(name, NOBODY)
         digest = hashlib.sha256(secret_of(text)).digest()
-        same = hmac.compare_digest(digest, NOBODY if found is None else bytes.fromhex(found.digest))
-        good = same & (scheme.lower() == "bearer") & (len(parts) == 3) & (parts[0] == PREFIX)
-        live = found is not None and found.state(time_text(self._clock())) == "live"
-        return found if good and live else None
-
-    def is_live(self, token: Token) -> bool:
-        """Tell whether a token that was let in still is."""
-        self._refresh()
-        found = self._tokens.get(token.id)
-        return found is not None and found.state(time_text(self._clock())) == "live"
+        same = hmac.compare_digest(digest, bytes.fromhex(found.digest))
+        is_live = found.state(time_text(self._clock())) == "live"
+        is_formed = len(parts) == 3 and parts[0] == PREFIX and scheme.lower() == "bearer"
+        return found if same and is_live and is_formed else None
 
     def _refresh(self) -> None:
         stamp = self._now()

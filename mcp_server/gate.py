@@ -25,7 +25,9 @@ class Limits(NamedTuple):
     A Claude Code session sends about 6 requests when it starts and one a tool call,
     over 2 or 3 connections: `connections` and `rate` serve a handful of sessions
     that share a token. `strangers` are connections that have shown no token yet:
-    of more, the oldest is closed, which a client that speaks at once never is.
+    of more, the oldest is closed, which a client that speaks at once is not. There
+    are many of them, so that who only keeps connections open is ended by `head_s`,
+    once in that time, and not at once to come back at once.
     """
 
     head_s: float = 5.0
@@ -35,9 +37,9 @@ class Limits(NamedTuple):
     write_s: float = 10.0
     head_bytes: int = 16_384
     body_bytes: int = 1_048_576
-    strangers: int = 64
+    strangers: int = 600
     connections: int = 16
-    total: int = 256
+    total: int = 800
     rate: int = 300
     burst: int = 60
     failures: int = 60

@@ -39,7 +39,11 @@ from mcp_server.server import INSTRUCTIONS, NAME, noted
 BACKLOG = 256
 """Connections that the system holds until they are accepted."""
 
+FILES = 200
+"""Open files that are kept for everything but connections: databases, journals, temporary files."""
+
 TELL_S = 60.0
+"""How often counts are told."""
 
 
 class House:
@@ -223,13 +227,29 @@ def serve_http(path: str, options: Options, live: int) -> int:
     logging.getLogger().addHandler(logging.NullHandler())  # else the SDK's records go to standard error
     tls = tls_of(options)
     listening = listening_at(options.bind)
-    options = options._replace(bind=options.bind._replace(port=listening.getsockname()[1]))
+    bind = options.bind._replace(port=listening.getsockname()[1])
+    options = options._replace(bind=bind, limits=_with_room(options.limits))
     try:
         asyncio.run(_serve(os.path.abspath(path), options, listening, tls, live))
     finally:
         listening.close()
     _leave_threads()
     return 0
+
+
+def _with_room(limits: Limits) -> Limits:
+    """Let this process have as many files as there may be connections, or as many connections as it may have files."""
+    if os.name == "nt":  # pragma: no cover - Windows is written for and untested
+        return limits
+    import resource
+
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    wanted = limits.total + FILES
+    if soft < wanted and (hard == resource.RLIM_INFINITY or hard > soft):
+        soft = wanted if hard == resource.RLIM_INFINITY else min(wanted, hard)
+        resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
+    room = max(FILES, soft - FILES)
+    return limits._replace(total=min(limits.total, room), strangers=min(limits.strangers, room * 3 // 4))
 
 
 def _leave_threads() -> None:

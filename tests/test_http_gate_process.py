@@ -71,10 +71,15 @@ def document(file: Path, *words: str) -> Any:
 
 
 @contextmanager
-def serving(file: Path, *words: str, where: str = "127.0.0.1:0") -> Iterator[tuple[subprocess.Popen[str], int]]:
+def serving(
+    file: Path, *words: str, where: str = "127.0.0.1:0", before: tuple[str, ...] = ()
+) -> Iterator[tuple[subprocess.Popen[str], int]]:
     """Serve as the command does; the process is gone afterwards whatever happens."""
     process = subprocess.Popen(
-        line_of(file, "serve", "--http", where, *words), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+        [*before, *line_of(file, "serve", "--http", where, *words)],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
     )
     try:
         assert process.stderr is not None
@@ -277,6 +282,26 @@ def test_a_proxys_name_is_answered_when_it_was_named(file: Path) -> None:
                 found.append(read(line).status)
 
     assert found == [200, 421, 200]
+
+
+@pytest.mark.parametrize(("files", "served"), [(300, 200), (1_000, 200)])
+def test_few_files_mean_few_connections_and_not_a_fault(file: Path, files: int, served: int) -> None:
+    """Where a process may have few files, more connections than that leave the ledger readable."""
+    make(file, "other")
+    _, text = make(file)
+    few = ("sh", "-c", f'ulimit -n {files} && exec "$@"', "sh")
+    with serving(file, before=few) as (_, port):
+        silent = [socket.create_connection(("127.0.0.1", port), timeout=10) for _ in range(400)]
+        call = {"name": "ledger_status", "arguments": {}}
+        asked = {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": call}
+        with socket.create_connection(("127.0.0.1", port), timeout=20) as line:
+            line.sendall(request(port, text, asked))
+            answer = read(line)
+        for one in silent:
+            one.close()
+
+    assert answer.status == served
+    assert b'"isError":false' in answer.body.replace(b" ", b"") or b"structuredContent" in answer.body
 
 
 def test_a_command_line_holds_no_token(file: Path) -> None:
