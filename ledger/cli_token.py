@@ -62,7 +62,12 @@ def _create(call: Call, name: str) -> Result:
         call.remark(f"there is no ledger at {call.file} yet; the first write makes it")
     if saved is not None:
         tokens.write_private(saved, text.encode() + b"\n")
-    tokens.add(call.file, made)
+    try:
+        tokens.add(call.file, made)
+    except BaseException:
+        if saved is not None:
+            os.unlink(saved)  # a token that nobody was told of
+        raise
     undo = call.typed("token", "revoke", made.id)
     shown = None if saved is not None else text
     document = {**made.told(tokens.time_text(now)), "token": shown, "saved": saved, "undo": undo}

@@ -1,8 +1,8 @@
 """`learnings serve --http`: sockets, deadlines and HTTP/1.1 around the SDK's streamable HTTP.
 
 Why not the server that comes with the SDK: it has no deadline for a head or a
-body, counts connections only once a request is whole, and reads a body before
-anybody has asked who sent it (docs/decisions/0010). Here each socket is a task of
+body, and the SDK reads a body to its end before it asks who sent it
+(docs/decisions/0010). Here each socket is a task of
 this module from the moment it is accepted; h11 reads the bytes; the gate decides
 by the head alone; and only a request that is let in, whole and within its bounds
 reaches the SDK, which then sees one request and nothing of the connection.
@@ -304,7 +304,8 @@ async def _serve(path: str, options: Options, listening: socket.socket, tls: ssl
     stop = asyncio.Event()
     loop = asyncio.get_running_loop()
     for number in (signal.SIGINT, signal.SIGTERM):
-        loop.add_signal_handler(number, stop.set)
+        with contextlib.suppress(NotImplementedError):  # Windows, where an interrupt ends the process
+            loop.add_signal_handler(number, stop.set)
     async with running(path, options, listening, Tally(), tls):
         sys.stderr.write(
             f"learnings: serving {path} at {options.scheme}://{options.bind.shown}{PATH.decode()}"

@@ -148,6 +148,17 @@ def test_headers_are_read_from_a_file_of_the_owners_alone(file: Path, tmp_path: 
     assert run(file, "token", "create", "again", "--save", str(saved)).returncode == 10
 
 
+def test_a_token_that_could_not_be_kept_is_saved_nowhere(file: Path, tmp_path: Path) -> None:
+    """When the ledger's side cannot be written, the client's file goes too."""
+    make(file)
+    Path(f"{file}{tokens.ENDING}").chmod(0o644)
+
+    done = run(file, "token", "create", "laptop", "--save", str(tmp_path / "my.token"))
+
+    assert (done.returncode, "chmod 600" in done.stderr) == (27, True)
+    assert not (tmp_path / "my.token").exists()
+
+
 def test_a_dry_run_makes_and_ends_nothing(file: Path) -> None:
     """Neither a token nor a file; a revoked one is live still."""
     made, _ = make(file)
