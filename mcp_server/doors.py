@@ -65,15 +65,17 @@ class Doors:
         finally:
             self._busy.discard(task)
 
-    async def close(self) -> None:
-        """End every connection; those who are being answered may go on for a moment."""
+    async def close(self) -> bool:
+        """End every connection; those who are being answered may go on for a moment. Tell whether all of them got there."""
         for task in [*self._strangers, *self._clients]:
             if task not in self._busy:
                 task.cancel()
         if self._busy:
             await asyncio.wait([*self._busy], timeout=GRACE_S)
+        was_cut = bool(self._busy)
         left = [*self._strangers, *self._clients]
         for task in left:
             task.cancel()
         if left:
             await asyncio.wait(left, timeout=GRACE_S)
+        return not was_cut

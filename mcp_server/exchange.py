@@ -14,6 +14,7 @@ SAYS = {
     -32601: "there is no such method",
     -32602: "the arguments are not those of the method",
     -32603: "something went wrong",
+    -32020: "head and body of the request do not say the same",
     -32022: "that version of the protocol is not spoken",
 }
 """What an error of the protocol says, in the place of the SDK's words, which quote what was sent."""

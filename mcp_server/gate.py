@@ -160,7 +160,9 @@ def sites_of(bind: Bind, hosts: Sequence[str], origins: Sequence[str], scheme: s
     usual = {"http": 80, "https": 443}[scheme]
     if bind.port == usual:
         own += [name.rpartition(":")[0] for name in own]
-    return Sites(frozenset(name.lower() for name in (*own, *hosts)), frozenset(one.lower() for one in origins))
+    return Sites(
+        frozenset(name.lower() for name in (*own, *hosts)), frozenset(one.lower().rstrip("/") for one in origins)
+    )
 
 
 def ready(path: str, options: "Options", now: float) -> int:

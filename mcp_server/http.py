@@ -16,7 +16,6 @@ import signal
 import socket
 import ssl
 import sys
-import threading
 from collections.abc import AsyncIterator, Sequence
 from functools import partial
 from importlib.metadata import version
@@ -29,7 +28,7 @@ from mcp.server.transport_security import TransportSecuritySettings
 from ledger.errors import FileFault
 from ledger.tokens import Token
 from mcp_server.book import Book
-from mcp_server.doors import GRACE_S, Doors
+from mcp_server.doors import Doors
 from mcp_server.exchange import Exchange, scope_of, unquoted
 from mcp_server.gate import PATH, TOO_MANY, TOO_SLOW, Bind, Gate, Head, Limits, Options, Refusal, Sites, Tally, sites_of
 from mcp_server.line import Closed, Line
@@ -233,7 +232,6 @@ def serve_http(path: str, options: Options, live: int) -> int:
         asyncio.run(_serve(os.path.abspath(path), options, listening, tls, live))
     finally:
         listening.close()
-    _leave_threads()
     return 0
 
 
@@ -252,14 +250,11 @@ def _with_room(limits: Limits) -> Limits:
     return limits._replace(total=min(limits.total, room), strangers=min(limits.strangers, room * 3 // 4))
 
 
-def _leave_threads() -> None:
-    """End although a tool's thread still waits for a lock: an append is one transaction."""
+def _end_now() -> None:
+    """End although a tool's thread still waits for a lock, which nothing can call off: an append is one transaction."""
+    sys.stderr.write("learnings: ended\n")
     sys.stderr.flush()
-    for thread in threading.enumerate():
-        if thread is not threading.current_thread() and not thread.daemon:
-            thread.join(GRACE_S)
-            if thread.is_alive():
-                os._exit(0)  # pragma: no cover - no measurement outlives it
+    os._exit(0)  # pragma: no cover - no measurement outlives it
 
 
 def listening_at(bind: Bind) -> socket.socket:
@@ -306,13 +301,17 @@ async def _serve(path: str, options: Options, listening: socket.socket, tls: ssl
     for number in (signal.SIGINT, signal.SIGTERM):
         with contextlib.suppress(NotImplementedError):  # Windows, where an interrupt ends the process
             loop.add_signal_handler(number, stop.set)
-    async with running(path, options, listening, Tally(), tls):
+    tally = Tally()
+    async with running(path, options, listening, tally, tls) as house:
         sys.stderr.write(
             f"learnings: serving {path} at {options.scheme}://{options.bind.shown}{PATH.decode()}"
             f" for {live} client{'' if live == 1 else 's'}\n"
         )
         sys.stderr.flush()
         await stop.wait()
+        if not await house.doors.close():
+            tally.tell()
+            _end_now()
     sys.stderr.write("learnings: ended\n")
 
 

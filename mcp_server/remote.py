@@ -169,6 +169,8 @@ class Guest(Desk):
 
     def _run(self, name: str, session: Session, given: dict[str, Any]) -> dict[str, Any]:
         document = super()._run(name, session, given)
+        if "remarks" in document:
+            document["remarks"] = [self._walled(text, json.dumps(given)) for text in document["remarks"]]
         if name == "ledger_status" and self.token.is_limited and "settings" in document:
             document["settings"] = []  # other projects stand in them
         return document

@@ -167,13 +167,12 @@ def read(line: socket.socket | ssl.SSLSocket) -> Answer:
 
 def read_one(line: socket.socket) -> int:
     """Return the status of one whole response on a connection that goes on."""
-    data = b""
-    while b"\r\n\r\n" not in data:
-        data += line.recv(65_536)
-    head, _, body = data.partition(b"\r\n\r\n")
-    length = int(head.lower().partition(b"content-length:")[2].split()[0])
-    while len(body) < length:
-        body += line.recv(65_536)
+    head = b""
+    while not head.endswith(b"\r\n\r\n"):
+        head += line.recv(1)
+    left = int(head.lower().partition(b"content-length:")[2].split()[0])
+    while left:
+        left -= len(line.recv(min(left, 65_536)))
     return int(head.split()[1])
 
 

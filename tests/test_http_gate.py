@@ -11,6 +11,7 @@ from gated import QUICK, Served, make, read, read_one, request, serving
 from ledger import tokens
 from ledger.errors import BadArgument, LedgerError, NotAllowed
 from mcp_server.book import Book
+from mcp_server.exchange import unquoted
 from mcp_server.gate import Bind, Head, Limits, Pace, Refusal, Tally, bind_of, check_bind, sites_of
 from mcp_server.gate import Gate as Door
 
@@ -272,6 +273,46 @@ def test_a_slow_head_and_a_slow_body_meet_a_deadline(file: Path, served: Served)
     assert found == [0, 408, 408]
 
 
+def test_a_client_that_asks_first_is_told_to_go_on(file: Path, served: Served) -> None:
+    """`Expect: 100-continue` is answered by the head alone: go on with a token, 401 without."""
+    _, text = make(file)
+    head, _, body = request(served.port, text, expect="100-continue").partition(b"\r\n\r\n")
+    with served.connect() as line:
+        line.sendall(head + b"\r\n\r\n")
+        first = line.recv(25)
+        line.sendall(body)
+        rest = read(line)
+
+    assert first.startswith(b"HTTP/1.1 100")
+    assert b'"tools"' in rest.body
+    assert served.ask(None, b"", expect="100-continue", content_length="1000").status == 401
+
+
+def test_a_body_that_is_no_http_is_said_so(file: Path, served: Served) -> None:
+    """Chunks that are none end the connection; so does a client that goes before its body is whole."""
+    _, text = make(file)
+    head = request(served.port, text, b"", content_length=None, transfer_encoding="chunked")
+    with served.connect() as line:
+        line.sendall(request(served.port, text)[:-5])
+        line.shutdown(socket.SHUT_WR)
+        gone = read(line)
+
+    assert served.send(head + b"kestrel\r\n").status == 400
+    assert gone.status == 400
+
+
+def test_several_requests_on_one_connection_are_answered_in_turn(file: Path, served: Served) -> None:
+    """Sent at once, and then nothing more: the connection is closed when it was idle for long enough."""
+    _, text = make(file)
+    with served.connect() as line:
+        line.sendall(request(served.port, text, connection=None) * 3)
+        found = [read_one(line) for _ in range(3)]
+        after = read(line)
+
+    assert found == [200, 200, 200]
+    assert after.status == 0
+
+
 def test_a_stranger_with_a_body_is_refused_before_it_comes(file: Path, served: Served) -> None:
     """The head alone decides: nobody who has no token has anything read."""
     answer = served.ask(None, b"", content_length="1000")
@@ -480,6 +521,27 @@ def test_an_error_of_the_protocol_quotes_nothing(file: Path, served: Served) -> 
 
     assert all(b"kestrel" not in answer.body for answer in answers), [a for a in answers if b"kestrel" in a.body]
     assert all(answer.status >= 200 for answer in answers)
+
+
+def test_what_the_sdk_says_of_an_error_is_said_in_our_words() -> None:
+    """The code stays, and which versions are spoken; the message and everything else is left out."""
+    version = {"supported": ["2026-07-28"], "requested": "kestrel"}
+    errors = {
+        -32700: {"message": "kestrel", "data": "kestrel"},
+        -1: {"message": "kestrel"},
+        -32022: {"message": "kestrel", "data": version},
+    }
+    bodies = [json.dumps({"jsonrpc": "2.0", "id": 7, "error": {"code": code, **one}}) for code, one in errors.items()]
+
+    said = [json.loads(unquoted(body.encode())) for body in bodies]
+
+    assert [one["error"]["code"] for one in said] == list(errors)
+    assert {one["id"] for one in said} == {7}
+    assert said[2]["error"]["data"] == {"supported": ["2026-07-28"], "requested": "unknown"}
+    assert "kestrel" not in json.dumps(said)
+    assert unquoted(b'"error" kestrel') == b'{"error":"something went wrong"}'
+    assert unquoted(b'["error"]') == b'["error"]'
+    assert unquoted(b"") == b""
 
 
 # -- tokens themselves ------------------------------------------------------------------------------------------------

@@ -8,7 +8,7 @@ import ssl
 import subprocess
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -20,6 +20,9 @@ from cryptography.hazmat.primitives.asymmetric import ec
 from gated import make, read, read_one, request
 
 from ledger import tokens
+from ledger.ledger import Ledger
+from ledger.place import WriteLock
+from ledger.reader import open_reader
 
 
 @pytest.fixture
@@ -216,6 +219,27 @@ def test_a_signal_ends_the_server_well(file: Path, number: signal.Signals) -> No
     assert said.endswith("learnings: ended\n")
     with socket.create_server(("127.0.0.1", port)):
         pass
+
+
+def test_a_signal_ends_the_server_although_a_write_waits(file: Path) -> None:
+    """A write that waits for another writer is not waited for; nothing of it is in the ledger."""
+    _, text = make(file)
+    Ledger.init(str(file)).close()
+    call = {"name": "record_learning", "arguments": {"problem": "the pier sinks", "solution": "prop it"}}
+    write = {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": call}
+    with serving(file) as (process, port), WriteLock(str(file), 5.0), ExitStack() as stack:
+        waiting, line = (
+            stack.enter_context(socket.create_connection(("127.0.0.1", port), timeout=10)) for _ in range(2)
+        )
+        waiting.sendall(request(port, text, write))
+        line.sendall(request(port, text))
+        assert read(line).status == 200
+        process.terminate()
+        _, said = process.communicate(timeout=9)
+
+    assert (process.returncode, said.endswith("learnings: ended\n")) == (0, True)
+    with open_reader(str(file)) as reader:
+        assert reader.head().seq == 0
 
 
 @pytest.mark.parametrize(

@@ -13,7 +13,7 @@ from gated import Remote, Served, make, serving, texts
 from ledger import sql, tokens
 from ledger.fence import open_fenced
 from ledger.ledger import Ledger
-from ledger.model import Draft
+from ledger.model import Draft, agent
 from ledger.reader import open_reader
 from mcp_server.arguments import tool_files
 from mcp_server.gate import Limits
@@ -282,6 +282,47 @@ def test_a_client_writes_nowhere_else(place: Place, remote: Remote) -> None:
 
     assert set(found) == {"this client may not write there; nothing was written; its projects are: ours"}
     assert head(place) == before
+
+
+def test_a_refusal_names_nothing_of_another_project(place: Place) -> None:
+    """What took the place of a client's learning elsewhere is `another learning`, whatever asks for it."""
+    path = str(place.served.file)
+    with Ledger.open(path, agent("here")) as ledger:
+        old = ledger.record(Draft("the pier sinks", "prop it", "env", "ours"))
+        new = ledger.supersede(old.id, f"{MARK} pier", f"{MARK} prop", "moved", project="theirs")
+    change = {"problem": "the pier sinks", "solution": "raise it", "reason": "r"}
+
+    with place.served.client(place.token) as remote:
+        said = [
+            remote.refusal("supersede_learning", old=old.id, **change),
+            remote.refusal("retract_learning", id=old.id, reason="r"),
+            remote.refusal("undo", seq=new.seq),
+        ]
+        shown = remote.document("get_learnings", ids=[old.id])["learnings"][0]
+        told = remote.document("learning_history", id=old.id)["events"]
+
+    assert not any(new.id in one for one in (*said, json.dumps([shown, told])))
+    assert "another learning" in said[0]
+    assert (shown["state"], shown["superseded_by"]) == ("superseded", [])
+    assert [event["kind"] for event in told] == ["learning.recorded"]
+
+
+def test_recall_over_http_is_switched_off_with_the_setting(tmp_path: Path) -> None:
+    """`learnings off` holds for clients elsewhere too."""
+    file = tmp_path / "ledger.db"
+    with Ledger.init(str(file)) as ledger:
+        ledger.record(Draft("the harbour gantry jams with GJ4711", "grease gantry.cfg", "bug-fix", "ours"))
+        ledger.set("off", '["ours"]')
+    _, text = make(file, projects=("ours",))
+    with serving(file) as served, served.client(text) as remote:
+        words = ["harbour", "gantry", "jams", "GJ4711"]
+        off = remote.call("recall", keywords=words)
+        with Ledger.open(str(file)) as ledger:
+            ledger.set("off", None)
+        on = remote.call("recall", keywords=words)
+
+    assert [block.text for block in off.content if block.type == "text"] == ["{}"]
+    assert "gantry.cfg" in "".join(block.text for block in on.content if block.type == "text")
 
 
 def test_what_a_write_finds_beside_it_is_of_the_project(place: Place, remote: Remote) -> None:
