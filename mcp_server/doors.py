@@ -20,6 +20,7 @@ class Doors:
         self._strangers: dict[asyncio.Task[None], str] = {}
         self._clients: dict[asyncio.Task[None], str] = {}
         self._busy: set[asyncio.Task[None]] = set()
+        self.is_closing = False
 
     def has_room(self) -> bool:
         """Make room for one more, by closing the oldest stranger if need be; tell whether there is any."""
@@ -66,7 +67,8 @@ class Doors:
             self._busy.discard(task)
 
     async def close(self) -> bool:
-        """End every connection; those who are being answered may go on for a moment. Tell whether all of them got there."""
+        """End every connection; those who are being answered may go on for a moment. Tell whether all of them did."""
+        self.is_closing = True
         for task in [*self._strangers, *self._clients]:
             if task not in self._busy:
                 task.cancel()

@@ -2,10 +2,10 @@
 
 Why not the server that comes with the SDK: it has no deadline for a head or a
 body, and the SDK reads a body to its end before it asks who sent it
-(docs/decisions/0010). Here each socket is a task of
-this module from the moment it is accepted; h11 reads the bytes; the gate decides
-by the head alone; and only a request that is let in, whole and within its bounds
-reaches the SDK, which then sees one request and nothing of the connection.
+(docs/decisions/0010). Here each socket is a task of this module from the moment
+it is accepted; h11 reads the bytes; the gate decides by the head alone; and only a
+request that is let in, whole and within its bounds, reaches the SDK, which sees
+one request and nothing of the connection.
 """
 
 import asyncio
@@ -116,6 +116,8 @@ class House:
         """Answer the requests of one connection, one after the other."""
         wait_s = self._limits.head_s
         while await self._one(line, address, wait_s) and line.state.their_state is h11.DONE:
+            if self.doors.is_closing:
+                return
             if line.state.our_state is not h11.DONE:
                 return
             line.state.start_next_cycle()
