@@ -158,11 +158,12 @@ class Guest(Desk):
 
     def _walled(self, text: str, given: str) -> str:
         """Return a refusal without the ids that this client has not named and cannot see."""
-        if not self.token.is_limited:
+        unknown = {name for name in re.findall(_ID, text) if name not in given} if self.token.is_limited else set()
+        if not unknown:
             return text
         with self._session.reading() as reader:
-            seen = {name: self._is_seen(reader, name) for name in set(re.findall(_ID, text)) if name not in given}
-        return re.sub(_ID, lambda found: found[0] if seen.get(found[0], True) else "another learning", text)
+            seen = {name for name in unknown if self._is_seen(reader, name)}
+        return re.sub(_ID, lambda found: "another learning" if found[0] in unknown - seen else found[0], text)
 
     def _is_seen(self, reader: Any, name: str) -> bool:
         return bool(reader.rows(sql.SEQ_OF, {"id": name}))

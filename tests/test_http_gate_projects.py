@@ -413,6 +413,24 @@ def test_no_client_imports_files_of_the_machine_that_serves(place: Place) -> Non
         assert "there is no such tool" in remote.refusal("import_learnings", paths=["/etc"])
 
 
+def test_a_client_of_one_project_may_be_the_first_to_write(tmp_path: Path) -> None:
+    """Before there is a ledger it reads nothing, is refused what is by id, and its first write makes the file."""
+    file = tmp_path / "ledger.db"
+    _, text = make(file, projects=("ours",))
+    with serving(file) as served, served.client(text) as remote:
+        found = remote.document("query_learnings", query="harbour")
+        status = remote.document("ledger_status")
+        by_id = [
+            remote.refusal("undo", seq=1),
+            remote.refusal("retract_learning", id="lrn_" + "a" * 26, reason="r"),
+            remote.refusal("learning_history", id="lrn_" + "a" * 26),
+        ]
+        made = remote.document("record_learning", problem="the pier sinks", solution="prop it")
+
+    assert (found["hits"], status["events"], made["seq"], made["project"]) == ([], 0, 1, "ours")
+    assert all("there is no ledger yet" in one for one in by_id)
+
+
 def test_trust_of_a_write_is_at_most_the_tokens(tmp_path: Path) -> None:
     """By default as of notes; a client with less cannot take the place of what is trusted more."""
     file = tmp_path / "ledger.db"
