@@ -61,7 +61,8 @@ TABLE = (
     ("rebuild", "ledger.cli_file:rebuild", "derive everything anew from the log"),
     ("upgrade", "ledger.cli_file:upgrade", "bring the file to this program's schema, after a verified backup"),
     ("hook", "ledger.cli_hook:hook", "answer an event of an agent's client, as its hooks call it"),
-    ("serve", "ledger.cli_file:serve", "serve the ledger to an agent: MCP over standard input and output"),
+    ("serve", "ledger.cli_file:serve", "serve the ledger to an agent: MCP over standard input and output, or HTTP"),
+    ("token", "ledger.cli_token:token", "make, list and revoke what lets a client in over HTTP"),
     ("help", "ledger.cli:help_command", "list the commands, or explain one"),
 )
 """Every command: its name, the function that it is, and what it does. A new command is one more row."""

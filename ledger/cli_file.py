@@ -137,9 +137,24 @@ def upgrade(call: Call) -> Result:
     return Result({"file": call.file, **plain(done)}, lambda: [line])
 
 
-@command(Arg("--project", "the session's project (default: the repository of the working folder)"))
+@command(
+    Arg("--project", "the session's project (default: the repository of the working folder); not with --http"),
+    Arg("--http", "serve over HTTP here, such as 127.0.0.1:8765, to clients with a token", metavar="HOST:PORT"),
+    Arg("--allow-host", "another name that clients call this server by, as they send it", many="each"),
+    Arg("--allow-origin", "a page that may call, such as https://example.org (default: no page may)", many="each"),
+    Arg("--tls-cert", "certificate, PEM"),
+    Arg("--tls-key", "its key, PEM"),
+    Arg("--behind-proxy", "a proxy on the way does TLS", is_flag=True),
+)
 def serve(call: Call) -> Result:
-    """Serve until the client closes standard input."""
+    """Serve until the client closes standard input; with --http until SIGTERM or SIGINT."""
+    if call.given.http is not None:
+        from ledger.cli_token import serve_http
+
+        return serve_http(call)
     from mcp_server.__main__ import serve as serve_file
 
+    given = call.given
+    if any((given.allow_host, given.allow_origin, given.tls_cert, given.tls_key, given.behind_proxy)):
+        raise BadArgument("these options are for HTTP; nothing was started", "give --http HOST:PORT too")
     return Result(exit_code=serve_file(call.file, call.given.project, call.env))

@@ -7,6 +7,7 @@ from typing import Any
 
 from ledger import setup_clients as clients
 from ledger.cli_call import DRY_RUN, Arg, Call, Result, command
+from ledger.cli_token import saved_token
 from ledger.errors import BadArgument, FileFault
 from ledger.home import default_file
 from ledger.setup import Target, targets
@@ -19,6 +20,8 @@ from ledger.setup_json import parsed
     Arg("client", ", ".join(CLIENTS[:-1]) + " or " + CLIENTS[-1]),
     Arg("--allow-tools", "Claude Code: let the agent use the tools without asking each time", is_flag=True),
     Arg("--no-allow-tools", "Claude Code: take that back", is_flag=True),
+    Arg("--http", "Claude Code: a server over HTTP at this address instead of one here", metavar="URL"),
+    Arg("--token-file", "with --http: the file that `token create --save` wrote", metavar="FILE"),
     Arg("--uninstall", "take out what setup put in; to the byte, when nothing else was changed since", is_flag=True),
     DRY_RUN,
 )
@@ -35,7 +38,7 @@ def setup(call: Call) -> Result:
         raise BadArgument("both cannot be; nothing was done", "give --allow-tools or --no-allow-tools")
     allows = True if given.allow_tools else False if given.no_allow_tools else None
     places = clients.places(given.client, os.path.expanduser("~"), call.env, sys.platform)
-    found = targets(given.client, places, program(call), allows)
+    found = targets(given.client, places, program(call), allows, remote(call))
     if given.uninstall:
         return _uninstalled(call, found)
     return _installed(call, found)
@@ -52,6 +55,47 @@ def program(call: Call) -> Program:
         raise FileFault("the interpreter does not know its own path; nothing was written", "start it by its path")
     is_elsewhere = call.is_named or call.file != default_file({}, sys.platform)
     return Program(os.path.abspath(sys.executable), script, call.file if is_elsewhere else None)
+
+
+def remote(call: Call) -> clients.Remote | None:
+    """Return the server over HTTP that is meant, None for one that the client starts here.
+
+    Raises:
+        BadArgument: it cannot be reached so, or the token would travel in the clear.
+    """
+    given = call.given
+    if given.http is None and given.token_file is None:
+        return None
+    if given.client != "claude-code":
+        raise BadArgument("only Claude Code is told of a server over HTTP; nothing was done", "leave --http out")
+    if given.http is None or given.token_file is None:
+        raise BadArgument("address and token belong together; nothing was done", "give --http URL --token-file FILE")
+    if not is_safe(given.http):
+        raise BadArgument(
+            "a token may not travel in the clear; nothing was done",
+            "give https://NAME/mcp, or http://127.0.0.1:PORT/mcp on this machine",
+        )
+    path = os.path.abspath(os.path.expanduser(given.token_file))
+    saved_token(path)
+    return clients.Remote(given.http, path)
+
+
+def is_safe(url: str) -> bool:
+    """Tell whether an address is one that a token may be sent to: over TLS, or to this machine."""
+    from urllib.parse import urlsplit
+
+    try:
+        parts = urlsplit(url)
+        is_whole = bool(parts.hostname) and parts.port != 0 and not (parts.username or parts.query or parts.fragment)
+    except ValueError:
+        return False
+    is_here = parts.hostname in ("127.0.0.1", "::1", "localhost")
+    return (
+        is_whole
+        and url.isprintable()
+        and " " not in url
+        and (parts.scheme == "https" or (parts.scheme == "http" and is_here))
+    )
 
 
 def _installed(call: Call, found: list[Target]) -> Result:
@@ -109,6 +153,8 @@ def _remarks(call: Call, changes: list[Change]) -> Iterator[str]:
         return
     if changes[0].state != "unchanged":
         yield "sessions that run take up hooks at once and servers only when they start: end those"
+    if call.given.http is not None:
+        yield "nothing is recalled by itself over HTTP, where a prompt is not sent: the agent asks with its tools"
     held = parsed((changes[-1].after or b"").decode("utf-8"), changes[-1].path)
     permissions = held.get("permissions")
     allowed = permissions.get("allow") if isinstance(permissions, dict) else None

@@ -65,6 +65,8 @@ class Ledger:
         self._reader: Reader | None = None
         self.files: Sequence[str] = ()
         """Files that the agent's client loads: what is replaced or taken back is looked for in them too."""
+        self.opening: Callable[[str], Reader] = open_reader
+        """Opens what commands compare with: for a client that may see some projects only, a fenced reader."""
 
     @classmethod
     def init(cls, path: str, actor: Actor | None = None, *, clock: Clock = now_us) -> "Ledger":
@@ -121,10 +123,10 @@ class Ledger:
         """The read path over the same file, on its own connection; an older program's projections are rebuilt first."""
         if self._reader is None:
             try:
-                self._reader = open_reader(self.path)
+                self._reader = self.opening(self.path)
             except StaleProjection:
                 self.store.catch_up()
-                self._reader = open_reader(self.path)
+                self._reader = self.opening(self.path)
         return self._reader
 
     @property

@@ -124,6 +124,11 @@ class Reader:
         self.stems.close()
         self._connection.close()
 
+    @property
+    def connection(self) -> sqlite3.Connection:
+        """The connection, for whoever bounds what it sees (`fence.py`)."""
+        return self._connection
+
     def rows(self, statement: str, binds: Mapping[str, Any]) -> list[tuple[Any, ...]]:
         """Run a statement of `sql.py` and return every row.
 

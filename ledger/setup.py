@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 from ledger import setup_clients as clients
 from ledger import setup_json, setup_toml
-from ledger.setup_clients import Program
+from ledger.setup_clients import Program, Remote
 from ledger.setup_json import Wanted
 
 
@@ -23,8 +23,20 @@ class Target(NamedTuple):
     has_ours: Callable[[str], bool]
 
 
-def targets(client: str, places: dict[str, str], program: Program, allows: bool | None) -> list[Target]:
-    """Return the files of one client, in the order in which they are written: the server before what calls it."""
+def targets(
+    client: str, places: dict[str, str], program: Program, allows: bool | None, remote: Remote | None = None
+) -> list[Target]:
+    """Return the files of one client, in the order in which they are written: the server before what calls it.
+
+    With a server over HTTP there is no hook: that of a prompt would send the prompt to it.
+    """
+    if remote is not None:
+        entry = clients.remote_server(program, remote)
+        last = _json_target(places["hooks"], Wanted(hooks={}, allows=allows))
+        return [
+            _json_target(places["servers"], Wanted("mcpServers", entry)),
+            last._replace(put=lambda text: last.put(setup_json.without_hooks(text, last.path))),
+        ]
     if client == "codex":
         return [_toml_target(places["servers"], clients.codex_block(program))]
     servers = "servers" if client == "vscode" else "mcpServers"

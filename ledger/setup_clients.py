@@ -73,6 +73,13 @@ class Program(NamedTuple):
     file: str | None = None
 
 
+class Remote(NamedTuple):
+    """A server over HTTP: its address, and the file with the token that it is reached with."""
+
+    url: str
+    token_file: str
+
+
 # -- hooks -----------------------------------------------------------------------------------------------------------
 
 
@@ -169,6 +176,26 @@ def server(program: Program) -> dict[str, Any]:
     """Return how a client starts the server: `-P` keeps a folder of the project from standing in for a module."""
     env = {} if program.file is None else {"LEARNINGS_FILE": program.file}
     return {"type": "stdio", "command": program.python, "args": SERVE, "env": env}
+
+
+HELPER = ["-P", "-m", "ledger.cli", "token", "headers"]
+"""Arguments of the interpreter that prints the headers of a request, before the file with the token."""
+
+
+def remote_server(program: Program, remote: Remote) -> dict[str, Any]:
+    """Return how Claude Code reaches a server over HTTP: the token stays in its file, and in no setting."""
+    helper = shlex.join([program.python, *HELPER, remote.token_file])
+    return {"type": "http", "url": remote.url, "headersHelper": helper}
+
+
+def is_remote_server(entry: object) -> bool:
+    """Tell whether an entry is one that setup writes for a server over HTTP."""
+    helper = entry.get("headersHelper") if isinstance(entry, dict) else None
+    try:
+        words = shlex.split(helper) if isinstance(helper, str) else []
+    except ValueError:
+        return False
+    return words[1:-1] == HELPER
 
 
 def server_for(client: str, program: Program) -> dict[str, Any]:

@@ -110,11 +110,15 @@ class _Editor:
             self.text = splice.put(self.text, at, clients.SERVER, entry, self.style)
             return
         found = self.value(held[-1])
-        if not clients.is_our_server(found):
+        if not clients.is_our_server(found) and not clients.is_remote_server(found):
             raise Refused(
                 f"{self.path} has another server named {clients.SERVER}; nothing was written",
                 "rename or remove that one, then run this again",
             )
+        if clients.is_remote_server(found) or clients.is_remote_server(entry):
+            if found != entry:
+                self.text = splice.replace(self.text, held[-1], entry, self.style)
+            return
         self.refuse_other_ledger(found, entry)
         merged = {**found, **entry}
         if isinstance(found.get("env"), dict):
@@ -247,12 +251,32 @@ def take(text: str, wanted: Wanted, path: str = "the file", before: str | None =
 def has_ours(text: str, wanted: Wanted, path: str = "the file") -> bool:
     """Tell whether setup wrote a part of this text."""
     found = parsed(text, path)
-    if wanted.servers and clients.is_setup_server(_held(found, (wanted.servers, clients.SERVER))):
+    if wanted.servers and _is_written(_held(found, (wanted.servers, clients.SERVER))):
         return True
     if wanted.hooks is None or not _bare(text):
         return False
     editor = _Editor(text.removeprefix("\ufeff"), path)
     return any(editor.our_hooks(event, clients.is_setup_hook) for event in _events(editor))
+
+
+def without_hooks(text: str, path: str = "the file") -> str:
+    """Return the text without our hooks; everything else stays.
+
+    Raises:
+        FileFault: the text is no JSON object.
+    """
+    parsed(text, path)
+    if not _bare(text):
+        return text
+    mark = "\ufeff" if text.startswith("\ufeff") else ""
+    editor = _Editor(text.removeprefix("\ufeff"), path)
+    for event in _events(editor):
+        _take_hooks(editor, event, {})
+    return mark + editor.text
+
+
+def _is_written(entry: object) -> bool:
+    return clients.is_setup_server(entry) or clients.is_remote_server(entry)
 
 
 def _take_server(editor: _Editor, servers: str, old: dict[str, Any]) -> None:
@@ -261,7 +285,7 @@ def _take_server(editor: _Editor, servers: str, old: dict[str, Any]) -> None:
         return
     former = _held(old, (servers, clients.SERVER))
     for index, part in reversed(list(enumerate(splice.parts(editor.text, at)))):
-        if part.key != clients.SERVER or not clients.is_setup_server(editor.value(part)):
+        if part.key != clients.SERVER or not _is_written(editor.value(part)):
             continue
         if former is None:
             editor.text = splice.take(editor.text, at, index)

@@ -73,7 +73,11 @@ INDEXED = (
 
 
 class Session(NamedTuple):
-    """One server process: the ledger's path, the project it works in, if any, who acts, whom progress is told."""
+    """One server process: the ledger's path, the project it works in, if any, who acts, whom progress is told.
+
+    `fence` names the only projects that it may see, none of them all; `is_remote`
+    says that the client's files are on another machine.
+    """
 
     path: str
     project: str | None
@@ -81,6 +85,16 @@ class Session(NamedTuple):
     progress: Progress = lambda done, total, text: None
     asked: list[str] | None = None
     """The inferred learning that this session was asked to confirm; None asks for nothing."""
+    fence: tuple[str, ...] = ()
+    is_remote: bool = False
+
+    def opened(self, path: str) -> Reader:
+        """Open the ledger at `path` for reading what this session may see."""
+        if not self.fence:
+            return open_reader(path)
+        from ledger.fence import open_fenced
+
+        return open_fenced(path, self.fence)
 
     @contextmanager
     def reading(self) -> Iterator[Reader]:
@@ -91,7 +105,7 @@ class Session(NamedTuple):
         """
         if not os.path.exists(self.path):
             raise NotFound("nothing of that id or seq is known", NO_LEDGER)
-        with open_reader(self.path) as reader:
+        with self.opened(self.path) as reader:
             yield reader
 
     @contextmanager
@@ -107,6 +121,7 @@ class Session(NamedTuple):
             if is_dry and not os.path.exists(path):
                 path = os.path.join(stack.enter_context(TemporaryDirectory()), "ledger.db")
             ledger = stack.enter_context(Ledger.open(path, self.actor, create=create))
+            ledger.opening = self.opened
             if ledger.store.created and not is_dry:
                 ledger.store.remarks.append("there was no ledger; a new one was made")
             yield ledger
@@ -229,7 +244,7 @@ def supersede_learning(session: Session, given: dict[str, Any]) -> dict[str, Any
         ids = [_whole(session, reader, asked) for asked in dict.fromkeys(old)]
     tags = given.get("tags")
     with session.writing() as ledger:
-        ledger.files = _client_files()
+        ledger.files = () if session.is_remote else _client_files()
         done = ledger.supersede(
             ids,
             given["problem"],
@@ -248,7 +263,7 @@ def retract_learning(session: Session, given: dict[str, Any]) -> dict[str, Any]:
     with session.reading() as reader:
         learning = _whole(session, reader, given["id"])
     with session.writing() as ledger:
-        ledger.files = _client_files()
+        ledger.files = () if session.is_remote else _client_files()
         return dict(plain(ledger.retract(learning, given["reason"])))
 
 
