@@ -27,7 +27,10 @@ first try most often and are next (20 writers x 50 appends of 3 ms: worst wait
 0.18 s; 0.32 s with one wait for all).
 """
 
-BESIDE = (".anchor", ".anchor.new", ".lock", ".queue", ".machine", ".written", ".edits", "-journal", "-wal", "-shm")
+BESIDE = (
+    ".anchor", ".anchor.new", ".lock", ".queue", ".machine", ".written", ".edits", ".erased", ".erasing", ".copies",
+    "-journal", "-wal", "-shm",
+)  # fmt: skip
 """Endings of the files that belong to a ledger file: ours, and SQLite's."""
 
 AGEING = 50

@@ -35,6 +35,9 @@ _FITS = f"""{_PLACED}
 
 FILE_IDENTITY = "SELECT application_id, user_version FROM pragma_application_id, pragma_user_version"
 PROJECTION = "SELECT version, seq FROM projection"
+UNERASED = """SELECT p.seq FROM json_each(:seqs) AS want CROSS JOIN payload AS p ON p.seq = want.value
+WHERE p.body IS NOT NULL ORDER BY p.seq"""
+"""Events that were erased and have their text again: an older copy was put in the file's place."""
 HEAD = "SELECT seq, hash FROM event ORDER BY seq DESC LIMIT 1"
 LAST_EVENT = """SELECT seq, hash, CAST(strftime('%s', recorded_at) AS INTEGER) FROM event
 ORDER BY seq DESC LIMIT 1"""
