@@ -27,6 +27,7 @@ from ledger.errors import (
     SameIdOtherContent,
     StaleProjection,
     TooLong,
+    Unerased,
 )
 from ledger.fold import Act
 from ledger.heard import heard
@@ -120,7 +121,7 @@ class Ledger:
         if self._reader is None:
             try:
                 self._reader = open_reader(self.path)
-            except StaleProjection:
+            except (StaleProjection, Unerased):
                 self.store.catch_up()
                 self._reader = open_reader(self.path)
         return self._reader

@@ -9,6 +9,7 @@ The caller holds the writers' lock.
 
 import json
 import sqlite3
+from contextlib import suppress
 from typing import Any
 
 from ledger import erasures, sql_log
@@ -65,10 +66,8 @@ def keep_lists(raw: sqlite3.Connection, path: str, ledger_id: str) -> None:
     head = raw.execute(sql_log.HEAD).fetchone()
     end = head[0] if head is not None else 0
     gone = {seq for (data,) in raw.execute(sql_log.ERASED_TARGETS).fetchall() for seq in json.loads(data)}
-    try:
+    with suppress(FileFault):  # then what the log says is written anew
         gone.update(seq for seq in erasures.listed(path, ledger_id) if seq <= end)
-    except FileFault:
-        pass  # what the log says is written anew
     erasures.keep_list(path, ledger_id, gone)
     for copy in erasures.copies(path):
         if copy.kind == "backup":

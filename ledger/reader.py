@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from ledger import answer, hits, query, rank, search, sql
 from ledger.answer import Answer, Conflict, HistoryEvent, Hit, Listing, Near, Row, Summary
+from ledger.erasures import LIST, listed, refuse
 from ledger.errors import (
     BadArgument,
     Damaged,
@@ -27,7 +28,6 @@ from ledger.errors import (
     StaleProjection,
     UnknownCategory,
 )
-from ledger.erasures import LIST, listed, refuse
 from ledger.model import CATEGORIES, EVERYWHERE, PREFIX_CHARS, STATES, SUMMARY_HOURS, Head
 from ledger.query import Query
 from ledger.search import Match, Scope, Weighed

@@ -152,6 +152,7 @@ PAYLOADS_LEFT = """SELECT e.seq, e.kind, e.stream, e.data, p.body FROM event AS 
 WHERE p.body IS NOT NULL AND e.seq > :after ORDER BY e.seq LIMIT :limit"""
 """Everything that still has a text, a piece at a time, for finding copies of what has to go."""
 
+WORD_ROWS = "SELECT rowid FROM learning_fts WHERE learning_fts MATCH :match LIMIT :most"
 SOURCES_OF = """SELECT locator, locator_key, path FROM source
 WHERE event_seq IN (SELECT value FROM json_each(:seqs)) AND locator IS NOT NULL ORDER BY source_id, from_seq"""
 ALL_PATHS = """SELECT DISTINCT path FROM source WHERE path IS NOT NULL

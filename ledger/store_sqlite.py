@@ -286,7 +286,7 @@ class SqliteStore(Log):
     # -- erasing ----------
 
     def unerased(self) -> list[int]:
-        """Return the events that were erased and have their text again, because an older copy is in the file's place."""
+        """Return the events that were erased and have their text again, because an older copy lies there."""
         seqs = erasures.listed(self.path, self.ledger_id)
         if not seqs:
             return []
@@ -313,7 +313,9 @@ class SqliteStore(Log):
             finally:
                 self._erasing_again = False
             told = ", ".join(map(str, found[:5])) + (" …" if len(found) > 5 else "")
-            self.remarks.append(f"an older copy held texts that had been erased; they were erased again (events {told})")
+            self.remarks.append(
+                f"an older copy held texts that had been erased; they were erased again (events {told})"
+            )
         self._checked_list = erasures.stamp(self.path)
         return found
 
@@ -534,7 +536,9 @@ class SqliteStore(Log):
         """Verify chain, commitments, erasures and the anchor; see `audit` for schema and projections."""
         anchor = place.read_anchor(self.path)
         if erasures.pending(self.path) is not None:
-            self.remarks.append("an erasure is not finished: its bytes are still in the file; run `learnings erase --again`")
+            self.remarks.append(
+                "an erasure is not finished: its bytes are still in the file; run `learnings erase --again`"
+            )
         events, erased, head, problems = check_chain(self.events(), self.ledger_id)
         with self._transaction(write=False) as connection:
             if problems:  # an erasure between two reads looks like a fault: look again, in one snapshot
@@ -543,7 +547,12 @@ class SqliteStore(Log):
             seqs = erasures.listed(self.path, self.ledger_id)
             if seqs:
                 back = _raw(connection).execute(sql.UNERASED, {"seqs": json.dumps(seqs)}).fetchall()
-                problems += [Problem("unerased", seq, f"event {seq} was erased and has its text again") for (seq,) in back]
+                named = {problem.seq for problem in problems if problem.code == "not_erased"}
+                problems += [
+                    Problem("unerased", seq, f"event {seq} was erased and has its text again")
+                    for (seq,) in back
+                    if seq not in named
+                ]
             message = behind(anchor, head, self.ledger_id, lambda seq: self._hash_at(connection, seq))
         if message:
             problems.append(Problem("rolled_back", anchor.seq if anchor else None, message))
