@@ -53,10 +53,10 @@ def erase(call: Call) -> Result:
                 plan = erasing.erase(ledger, whole, reason, looked_for, files=loaded, dry_run=True)
             if given.dry_run or not _is_wanted(call, plan):
                 call.remark("dry run: nothing was erased" if given.dry_run else "nothing was erased")
-                return _result(call, plan, "would erase")
+                return _result(call, plan, is_done=False)
         with busy("erasing"):
             done = erasing.erase(ledger, whole, reason, looked_for, files=loaded, event_id=given.event_id)
-    return _result(call, done, "erased")
+    return _result(call, done)
 
 
 def _again(call: Call) -> Result:
@@ -66,7 +66,7 @@ def _again(call: Call) -> Result:
     if call.given.what or call.given.text or call.given.dry_run:
         raise BadArgument("--again names nothing; nothing was erased", "run `learnings erase --again` alone")
     with call.writing() as ledger, busy("erasing"):
-        return _result(call, erasing.again(ledger), "erased")
+        return _result(call, erasing.again(ledger))
 
 
 def _named(word: str) -> int | str:
@@ -111,18 +111,18 @@ def _is_wanted(call: Call, plan: "Erased") -> bool:
     return sys.stdin.readline().strip().lower() in ("y", "yes")
 
 
-def _result(call: Call, done: "Erased", verb: str) -> Result:
-    document: dict[str, Any] = plain(done)
-    for text in done.remarks:
+def _result(call: Call, done: "Erased", *, is_done: bool = True) -> Result:
+    document: dict[str, Any] = plain(done if is_done else done._replace(seq=None))
+    for text in done.remarks if is_done else ():
         call.remark(text)
     if done.pending:
         call.remark("pending: the file's bytes are not all gone yet")
-    if done.instead is not None and not call.given.dry_run:
+    if done.instead is not None and is_done:
         call.remark("to record it again without that text: " + _typed(call, done.instead))
 
     def lines() -> Iterator[str]:
-        where = "" if done.seq is None or call.given.dry_run else f" by event {done.seq}"
-        yield f"{verb} {cli_text.counted(len(done.erased), 'text')}{where}"
+        where = f" by event {done.seq}" if is_done and done.seq is not None else ""
+        yield f"{'erased' if is_done else 'would erase'} {cli_text.counted(len(done.erased), 'text')}{where}"
         yield from (f"  {line}" for line in _rows(done))
         if done.still_in:
             yield "still in these files, which are yours to clean:"

@@ -203,8 +203,6 @@ def _belonging(view: View, named: Iterable[int | str]) -> set[int]:
         name = one
         if isinstance(one, int):
             act = view.act(one)
-            if act.kind in fold.LASTING:
-                raise Refused(f"event {one} is {act.kind}, which has no text to erase; nothing was erased")
             found.add(one)
             name = act.stream if act.kind in fold.CREATING else ""
         elif one.startswith("lrn_"):
@@ -282,9 +280,8 @@ def _places(
     for locator, key, path in rows:
         if path is not None:
             paths[path] = None
-        heading = locator.removeprefix(f"memory-note:{path}")
-        if needles.is_copy(wanted._replace(whole=frozenset(), same=frozenset()), heading) or (
-            needles.words(heading) & numbers
+        if needles.is_copy(wanted._replace(whole=frozenset(), same=frozenset()), locator) or (
+            needles.words(locator) & numbers
         ):
             unblocked[path or "?"] = None
         else:

@@ -627,7 +627,9 @@ class Ledger:
         """
         self._needs_person("learnings verify --accept-head")
         event = self.store.accept_head(_own_id(event_id))[0]
-        return Changed(event.stream, event.seq, "accepted", [], ["what the anchor saw beyond this file is lost"])
+        remarks = ["what the anchor saw beyond this file is lost", *self.store.remarks]
+        self.store.remarks.clear()
+        return Changed(event.stream, event.seq, "accepted", [], remarks)
 
     def verify(self) -> Verdict:
         """Check the log, its anchor, the schema and every projection; changes nothing."""

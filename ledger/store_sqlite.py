@@ -408,7 +408,9 @@ class SqliteStore(Log):
             data = {"anchor_seq": max(anchor.seq, 1), "anchor_hash": anchor.hash}
             return self._append(moment, last_time, lambda _: [NewEvent("head.accepted", "ledger", data, {}, event_id)])
 
-        return self._write(act, accept=True)
+        accepted = self._write(act, accept=True)
+        self.erase_again()  # what an older copy brought back goes before anybody reads it
+        return accepted
 
     @staticmethod
     def _retried(known: list[Event]) -> list[Event]:
