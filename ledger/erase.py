@@ -272,7 +272,10 @@ def _places(
     of the text, all numbers could be tried.
     """
     rows = view.raw.execute(sql_log.SOURCES_OF, {"seqs": json.dumps(seqs)}).fetchall()
-    held = {word for body in bodies for text in needles.texts_in(body) for word in needles.words(text)}
+    texts = [
+        text for body in bodies for key, value in body.items() if key != "source" for text in needles.texts_in(value)
+    ]
+    held = {word for text in texts for word in needles.words(text)}
     numbers = {word for word in held if any(letter.isdigit() for letter in word) and len(word) >= needles.GIVEN_CHARS}
     blocked: dict[str, None] = {}
     unblocked: dict[str, None] = {}

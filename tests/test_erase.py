@@ -289,7 +289,7 @@ def test_a_person_is_asked_at_a_terminal(inside: Inside, shell: Shell) -> None:
     def typed(answer: bytes) -> int:
         pid, fd = pty.fork()
         if pid == 0:
-            words = ["python", "-m", "ledger.cli", "erase", made["id"], "--reason", "secret"]
+            words = [sys.executable, "-m", "ledger.cli", "erase", made["id"], "--reason", "secret"]
             os.execve(sys.executable, words, {**shell.env, "TERM": "dumb"})
         seen = b""
         try:
@@ -302,7 +302,6 @@ def test_a_person_is_asked_at_a_terminal(inside: Inside, shell: Shell) -> None:
             pass  # how a terminal ends
         os.close(fd)
         assert b"tunnel" not in seen
-        print(seen.decode())
         return os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
 
     assert typed(b"n\n") == 0
@@ -508,7 +507,7 @@ def test_a_rescan_skips_the_place_until_it_is_asked_for_again(inside: Inside, sh
     rescan = inside.document("import", str(memory))
 
     assert done["blocked"] == 1
-    assert rescan["counts"].get("recorded", 0) == 0
+    assert not rescan["batches"]
     assert holding(shell.file.parent) == []
     inside.document("import", "--again", str(memory))
     assert holding(shell.file.parent) == ["ledger.db"]
@@ -527,14 +526,17 @@ def guessed(folder: Path) -> set[str]:
     file = next(path for path in folder.iterdir() if path.name == "ledger.db")
     connection = sqlite3.connect(file)
     tables = [row[0] for row in connection.execute("SELECT name FROM sqlite_schema WHERE type = 'table'").fetchall()]
-    cells: set[bytes] = set()
-    for table in tables:
-        for row in connection.execute(f'SELECT * FROM "{table}"').fetchall():
-            for cell in row:
-                cells.add(cell if isinstance(cell, bytes) else str(cell).encode())
+    cells = {
+        bytes(cell)
+        for table in tables
+        for row in connection.execute(f'SELECT * FROM "{table}"').fetchall()
+        for cell in row
+        if isinstance(cell, bytes)
+    }
     key = connection.execute("SELECT dedup_key FROM meta").fetchone()[0]
     connection.close()
-    beside = [path.read_bytes() for path in folder.iterdir() if path.is_file()]
+    everywhere = b"".join(path.read_bytes() for path in folder.iterdir() if path.is_file())
+    windows = {everywhere[at : at + size] for size in (32, 64) for at in range(len(everywhere))}
     salts = [cell for cell in cells if len(cell) == 32] or [b""]
     found = set()
     for number in range(10_000):
@@ -545,12 +547,15 @@ def guessed(folder: Path) -> set[str]:
             "source": {"kind": "memory-note", "locator": f"memory-note:/n/{pin}.md#", "path": f"/n/{pin}.md", "line": 1},
         })  # fmt: skip
         note = f"- {solution}"
-        digests = {chain.content_key(key, problem, solution, "demo"), chain.locator_key(key, f"memory-note:/n/{pin}.md#")}
+        digests = {
+            chain.content_key(key, problem, solution, "demo"),
+            chain.locator_key(key, f"memory-note:/n/{pin}.md#"),
+        }
         digests |= {hashlib.sha256(text.encode()).digest() for text in (pin, solution, problem + solution, note)}
         digests |= {hmac.digest(key, text.encode(), "sha256") for text in (pin, solution, note)}
         digests |= {chain.commitment(salt, body) for salt in salts}
         spelled = digests | {digest.hex().encode() for digest in digests}
-        if spelled & cells or any(one in data for one in spelled for data in beside):
+        if spelled & windows:
             found.add(pin)
     return found
 
@@ -683,7 +688,7 @@ def test_verify_and_again_tell_and_finish_what_is_pending(inside: Inside, shell:
 # -- needles ----------
 
 
-@pytest.mark.parametrize("text", ["naïve Größe\n\"quoted\" \\ path", "short12x", TOKEN, "日本語の秘密の合言葉です"])
+@pytest.mark.parametrize("text", ['naïve Größe\n"quoted" \\ path', "short12x", TOKEN, "日本語の秘密の合言葉です"])
 def test_every_spelling_is_found_at_every_alignment(text: str) -> None:
     """Base64 depends on what stands before; each of its three forms is looked for."""
     wanted = needles.written(text)
