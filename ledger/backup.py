@@ -48,32 +48,42 @@ def backup(ledger: Ledger, target: str, progress: Progress | None = None) -> Bac
         RolledBack, Damaged: the log is behind its anchor, or does not verify. Nothing is left of the copy.
     """
     path, sqlite = os.path.abspath(target), ledger.store._sqlite
-    _check_target(path, ledger.path)
+    _check_target(path, ledger)
     ledger.store.erase_again()
-    partial = f"{path}.{os.getpid()}.partial"
+    partial = f"{path}.partial"
     try:
         with faults(path), WriteLock(ledger.path, WAIT_S):
+            _forget(partial)  # what a killed run left
             head = _copied(sqlite, ledger, partial, progress)
             anchor = Anchor(ledger.store.ledger_id, head[0], head[1].hex())
             place.write_anchor(path, anchor)
             _named(partial, path)
     finally:
-        for end in ("", "-journal", "-wal", "-shm"):
-            with suppress(OSError):
-                os.unlink(partial + end)
+        _forget(partial)
     erasures.remember_copy(ledger.path, "backup", path)
     remarks = list(ledger.store.remarks)
     ledger.store.remarks.clear()
     return Backup(path, anchor.seq, anchor.hash, os.path.getsize(path), remarks)
 
 
-def _check_target(path: str, ledger: str) -> None:
-    """Refuse a name that something has, the anchor's included, and one that belongs to a ledger."""
-    real, home = os.path.realpath(path), os.path.realpath(ledger)
+def _forget(partial: str) -> None:
+    for end in ("", "-journal", "-wal", "-shm"):
+        with suppress(OSError):
+            os.unlink(partial + end)
+
+
+def _check_target(path: str, ledger: Ledger) -> None:
+    """Refuse a name that something has, the anchor's included, and one that belongs to a ledger.
+
+    An anchor of this very ledger without its file is what a killed run left.
+    """
+    real, home = os.path.realpath(path), os.path.realpath(ledger.path)
     if real in (home, *(home + end for end in place.BESIDE)):
         raise UnsafePlace(f"{path} belongs to the ledger; nothing was written", "choose another name")
+    left = place.read_anchor(path)
+    ours = path + ".anchor" if left is not None and left.ledger_id == ledger.store.ledger_id else ""
     for taken in (path, *(path + end for end in place.BESIDE)):
-        if os.path.lexists(taken):
+        if os.path.lexists(taken) and (taken != ours or os.path.lexists(path)):
             raise UnsafePlace(
                 f"{taken} is there already and is never overwritten; nothing was written", "choose another name"
             )
