@@ -12,6 +12,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+# ruff: noqa: E501 - a line of C a function
 SOURCE = r"""
 #define _GNU_SOURCE
 #include <dlfcn.h>
@@ -64,7 +65,8 @@ class Killer:
 
     def run(self, folder: Path, at: int) -> int:
         """Do the act on a folder's ledger, killed at its nth call; return the child's exit status."""
-        assert self._process.stdin and self._process.stdout
+        assert self._process.stdin
+        assert self._process.stdout
         self._process.stdin.write(f"{at} {folder}\n")
         self._process.stdin.flush()
         return int(self._process.stdout.readline())
@@ -102,7 +104,8 @@ def main() -> None:
     import ledger.backup
     import ledger.erase
 
-    assert ledger.erase and ledger.backup
+    assert ledger.erase
+    assert ledger.backup
     for line in sys.stdin:
         at, _, folder = line.rstrip("\n").partition(" ")
         pid = os.fork()
@@ -110,7 +113,6 @@ def main() -> None:
             library.kill_at(ctypes.c_long(int(at)))
             act(folder)
             os._exit(0)
-        print(os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]), flush=True)
 
 
 if __name__ == "__main__":

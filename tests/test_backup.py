@@ -8,7 +8,7 @@ import stat
 from pathlib import Path
 
 import pytest
-from children import fork, kill, end
+from children import end, fork, kill
 from command import Inside, Shell, refused
 from erased import PROBLEM, SOLUTION, TOKEN, holding
 
@@ -188,8 +188,10 @@ def test_an_older_backup_in_the_ledger_s_place_is_erased_again_before_it_is_read
 
     assert done["still_in"] == [{"path": str(shell.folder / "copy.db"), "kind": "backup"}]
     refused(read, 37, "rolled back")
-    assert TOKEN not in read.out and "was erased and has its text again" in checked.out
-    assert accepted.code == 0 and "erased again" in accepted.err
+    assert TOKEN not in read.out
+    assert "was erased and has its text again" in checked.out
+    assert accepted.code == 0
+    assert "erased again" in accepted.err
     assert inside.document("show", made["id"])["solution"] is None
     assert inside.document("verify")["erased"] == 1
     assert holding(shell.file.parent) == []
@@ -207,7 +209,9 @@ def test_a_copy_with_its_own_anchor_is_erased_again_by_whoever_reads_or_writes_f
     found = inside("query", "staging tunnel", "--file", str(shell.folder / "copy.db"))
 
     assert before == ["copy.db"]
-    assert found.code == 0 and "tunnel" not in found.out and "erased again" in found.err
+    assert found.code == 0
+    assert "tunnel" not in found.out
+    assert "erased again" in found.err
     assert holding(shell.folder) == []
     assert inside("verify", "--file", str(shell.folder / "copy.db")).code == 0
 
@@ -253,7 +257,8 @@ def test_seqs_that_a_rollback_took_are_nobody_s_to_erase(inside: Inside, shell: 
     kept = inside.record("the milk boils over", "turn it down")
     again = inside.record("the bread burns", "watch it")
 
-    assert kept["seq"] == 3 and again["seq"] == 4
+    assert kept["seq"] == 3
+    assert again["seq"] == 4
     assert inside.document("show", kept["id"])["solution"] == "turn it down"
     assert inside.document("verify")["erased"] == 0
 

@@ -98,7 +98,9 @@ def test_no_word_of_an_erased_text_is_left_in_the_index_or_its_statistics(ledger
     connection.close()
     assert "kettl" in words
     assert not words & {TOKEN, "zebrastrip", "quaggamark", "tunnel", "stage"}
-    assert b"ebrastrip" not in pages and b"uaggamark" not in pages and TOKEN[3:].encode() not in pages
+    assert b"ebrastrip" not in pages
+    assert b"uaggamark" not in pages
+    assert TOKEN[3:].encode() not in pages
 
 
 def test_a_rebuild_after_an_erasure_gives_what_was_live(ledger: Ledger) -> None:
@@ -266,8 +268,10 @@ def test_a_dry_run_names_events_and_never_a_text(inside: Inside, shell: Shell) -
 
     done = inside("erase", made["id"], "--reason", "secret", "--dry-run")
 
-    assert "event 1" in done.out and "learning.recorded" in done.out
-    assert "tunnel" not in done.out + done.err and TOKEN not in done.out + done.err
+    assert "event 1" in done.out
+    assert "learning.recorded" in done.out
+    assert "tunnel" not in done.out + done.err
+    assert TOKEN not in done.out + done.err
     assert shell.file.read_bytes() == before
 
 
@@ -544,7 +548,9 @@ def guessed(folder: Path) -> set[str]:
         solution, problem = f"type {pin} at the door", "coming in at night"
         body = chain.canonical({
             "title": problem, "problem": problem, "solution": solution, "project": "demo", "tags": [],
-            "source": {"kind": "memory-note", "locator": f"memory-note:/n/{pin}.md#", "path": f"/n/{pin}.md", "line": 1},
+            "source": {
+                "kind": "memory-note", "locator": f"memory-note:/n/{pin}.md#", "path": f"/n/{pin}.md", "line": 1,
+            },
         })  # fmt: skip
         note = f"- {solution}"
         digests = {
@@ -580,7 +586,7 @@ def test_a_pin_cannot_be_found_by_trying_all_of_them(ledger: Ledger) -> None:
 
 
 def test_a_running_server_serves_no_erased_word(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """It keeps learnings at hand between prompts; after an erasure by another process none of them is the erased one."""
+    """It keeps learnings at hand between prompts; after another process erased one it is none of them."""
     monkeypatch.setenv("CLAUDECODE", "1")
     monkeypatch.setenv("CLAUDE_CODE_ENTRYPOINT", "cli")
     monkeypatch.setenv("CLAUDE_CODE_SESSION_ATTENDED", "1")
@@ -606,9 +612,11 @@ def test_a_running_server_serves_no_erased_word(tmp_path: Path, monkeypatch: pyt
         found = json.dumps(talk.document("query_learnings", query=PROMPT, project="demo"))
         past = json.dumps(talk.document("learning_history", id=name))
 
-    assert name in hits and TOKEN in before
+    assert name in hits
+    assert TOKEN in before
     assert not done.pending
-    assert TOKEN not in after + found + past and "pgcat" not in after + found + past
+    assert TOKEN not in after + found + past
+    assert "pgcat" not in after + found + past
 
 
 # -- pending ----------
@@ -666,8 +674,10 @@ def test_a_reader_that_holds_on_makes_it_pending_and_the_next_write_finishes(
         holder.close()
         innocent(ledger)
 
-        assert done.pending and any("another program is reading" in text for text in done.remarks)
-        assert pending is not None and erasures.pending(path) is None
+        assert done.pending
+        assert any("another program is reading" in text for text in done.remarks)
+        assert pending is not None
+        assert erasures.pending(path) is None
         assert holding(Path(path).parent) == []
         assert ledger.verify().ok
 
@@ -680,7 +690,8 @@ def test_verify_and_again_tell_and_finish_what_is_pending(inside: Inside, shell:
     told = inside("verify")
     done = inside.document("erase", "--again")
 
-    assert told.code == 0 and "not finished" in told.err
+    assert told.code == 0
+    assert "not finished" in told.err
     assert (done["erased"], done["pending"]) == ([], False)
     assert inside("verify").err == ""
 
