@@ -49,7 +49,9 @@ class Session:
         """
         typed = [name, "--json", "--file", str(self.file), *map(str, words)]
         out, aside = io.StringIO(), io.StringIO()
-        before, sys.stdin = sys.stdin, io.TextIOWrapper(io.BytesIO(given.encode()))
+        before = sys.stdin
+        if given:
+            sys.stdin = io.TextIOWrapper(io.BytesIO(given.encode()))
         try:
             with contextlib.redirect_stdout(out), contextlib.redirect_stderr(aside):
                 code = cli.main(typed)
