@@ -36,8 +36,8 @@ class Backup(NamedTuple):
     remarks: list[str]
 
 
-def backup(ledger: Ledger, target: str, progress: Progress | None = None) -> Backup:
-    """Write a copy of the ledger to a file that is not there yet.
+def backup(ledger: Ledger, target: str, progress: Progress | None = None, *, dry_run: bool = False) -> Backup:
+    """Write a copy of the ledger to a file that is not there yet; a dry run looks whether it could.
 
     The copy is a ledger like any other, in rollback mode, so that it is one file
     wherever it is opened. Later erasures are told to it: the list of what was
@@ -49,13 +49,16 @@ def backup(ledger: Ledger, target: str, progress: Progress | None = None) -> Bac
     """
     path, sqlite = os.path.abspath(target), ledger.store._sqlite
     _check_target(path, ledger)
+    if dry_run:
+        head = ledger.store.head()
+        return Backup(path, head.seq, head.hash.hex(), os.path.getsize(ledger.path), [])
     ledger.store.erase_again()
     partial = f"{path}.partial"
     try:
         with faults(path), WriteLock(ledger.path, WAIT_S):
             _forget(partial)  # what a killed run left
-            head = _copied(sqlite, ledger, partial, progress)
-            anchor = Anchor(ledger.store.ledger_id, head[0], head[1].hex())
+            end = _copied(sqlite, ledger, partial, progress)
+            anchor = Anchor(ledger.store.ledger_id, end[0], end[1].hex())
             place.write_anchor(path, anchor)
             _named(partial, path)
     finally:

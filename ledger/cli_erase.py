@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 KINDS = {
     "ledger": "of the ledger itself", "backup": "a backup", "export": "an export", "source": "read from there",
     "transcript": "a transcript", "mended": "a file as it was before it was mended",
+    "temporary": "left by a run that was killed",
 }  # fmt: skip
 """What a file that still holds the text is, for people."""
 
@@ -144,15 +145,18 @@ def _typed(call: Call, instead: dict[str, Any]) -> str:
     return call.typed("record", *words)
 
 
-@command(Arg("path", "the file to write, which may not be there yet; 0600"))
+@command(Arg("path", "the file to write, which may not be there yet; 0600"), DRY_RUN)
 def backup(call: Call) -> Result:
     """Copy the ledger into one file, whole, verified, with its anchor beside it."""
     from ledger import backup as backing
     from ledger.cli_progress import bar
 
     with call.writing() as ledger, bar("copying") as progress:
-        done = backing.backup(ledger, call.given.path, progress)
+        done = backing.backup(ledger, call.given.path, progress, dry_run=call.given.dry_run)
     for text in done.remarks:
         call.remark(text)
-    size = f"{done.bytes:,} bytes"
-    return Result(plain(done), lambda: [f"wrote {done.path} at event {done.seq} ({size}, verified)"])
+    if call.given.dry_run:
+        call.remark("dry run: nothing was written")
+    verb, size = "would have written" if call.given.dry_run else "wrote", f"{done.bytes:,} bytes"
+    line = f"{verb} {done.path} at event {done.seq} ({size}{'' if call.given.dry_run else ', verified'})"
+    return Result(plain(done), lambda: [line])

@@ -6,7 +6,9 @@ Nothing is changed here, no link is followed, and a file is read once, a piece a
 import json
 import os
 import stat
+import tempfile
 from collections.abc import Iterable, Iterator
+from contextlib import suppress
 from typing import NamedTuple
 
 from ledger import erasures, exposures, handover, mend, needles, place, sessions
@@ -18,10 +20,14 @@ PIECE = 1_048_576
 TEXT_BYTES = 8_388_608
 """Size up to which a file is also read as text, white space and case not counting."""
 
+PREFIX = "learnings-"
+"""How every temporary folder of this program begins."""
+
 NOTES_MAX, TRANSCRIPTS_MAX = 2_000, 500
 """Most notes of one folder, and most transcripts beside one, the newest first."""
 
-OURS, BACKUP, EXPORT, SOURCE, TRANSCRIPT, MENDED = "ledger", "backup", "export", "source", "transcript", "mended"
+OURS, BACKUP, EXPORT, SOURCE, TRANSCRIPT = "ledger", "backup", "export", "source", "transcript"
+MENDED, TEMPORARY = "mended", "temporary"
 """What a file is to the ledger. Only the first kind is cleaned; all others are somebody's."""
 
 
@@ -52,6 +58,7 @@ def others(ledger: str, sources: Iterable[str], files: Iterable[str]) -> list[Fi
     """
     found = [File(copy.path, copy.kind) for copy in erasures.copies(ledger)]
     found += [File(done.kept, MENDED) for done in mend.made(ledger)]
+    found += [File(path, TEMPORARY) for path in temporary()]
     listed = list(dict.fromkeys([*sources, *files]))
     folders = [path if os.path.isdir(path) else os.path.dirname(path) for path in listed]
     found += [File(path, SOURCE) for path in listed]
@@ -65,6 +72,18 @@ def others(ledger: str, sources: Iterable[str], files: Iterable[str]) -> list[Fi
     for one in found:
         seen.setdefault(os.path.realpath(one.path), one)
     return [one for one in seen.values() if _is_regular(one.path)]
+
+
+def temporary() -> Iterator[str]:
+    """Yield the files in temporary folders of this program, which a killed run leaves behind."""
+    place_of = tempfile.gettempdir()
+    with suppress(OSError):
+        for folder in sorted(os.listdir(place_of)):
+            if folder.startswith(PREFIX):
+                with suppress(OSError):
+                    yield from (
+                        os.path.join(place_of, folder, name) for name in os.listdir(os.path.join(place_of, folder))
+                    )
 
 
 def transcripts(ledger: str) -> Iterator[str]:

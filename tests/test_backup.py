@@ -76,6 +76,17 @@ def test_a_backup_of_a_file_in_wal_mode_needs_no_sidecar(path: str, tmp_path: Pa
     connection.close()
 
 
+def test_a_dry_run_of_a_backup_writes_nothing(inside: Inside, tmp_path: Path) -> None:
+    """It says what it would write, and refuses what it would refuse."""
+    inside.record()
+
+    done = inside("backup", "copy.db", "--dry-run")
+
+    assert "would have written" in done.out
+    assert not [path for path in tmp_path.iterdir() if path.is_file()]
+    refused(inside("backup", "data/ledger.db", "--dry-run"), 27, "ledger.db")
+
+
 TAKEN = ("copy.db", "copy.db.lock", "copy.db-wal", "copy.db.erased")
 
 

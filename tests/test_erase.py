@@ -12,6 +12,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from children import done as done_in_child
+from children import limit_files
 from command import Inside, Shell, refused
 from dump import dump
 from erased import PROBLEM, SOLUTION, TOKEN, holding
@@ -694,6 +696,58 @@ def test_verify_and_again_tell_and_finish_what_is_pending(inside: Inside, shell:
     assert "not finished" in told.err
     assert (done["erased"], done["pending"]) == ([], False)
     assert inside("verify").err == ""
+
+
+def test_a_running_server_finishes_what_is_pending(path: str) -> None:
+    """It looks into the queue anyway; an erasure that was left is work like that."""
+    from mcp_server.settling import Settling
+
+    with Ledger.init(path) as ledger:
+        innocent(ledger)
+    erasures.keep_pending(path)
+    heard: list[int] = []
+
+    done = Settling(path, {}, lambda: heard.append(1)).settle()
+
+    assert (done, heard, erasures.pending(path)) == (True, [1], None)
+
+
+@pytest.mark.parametrize("kilobytes", [60, 150, 230, 245, 300])
+def test_a_disk_that_takes_no_more_erases_nothing_or_leaves_it_pending(path: str, kilobytes: int) -> None:
+    """Before or after, never between; with space again a rerun leaves no residue."""
+    with Ledger.init(path) as ledger:
+        name = secret(ledger)
+        for number in range(20):
+            ledger.record(Draft(f"kettle {number} whistles", f"lift it {number} times", "practice", "demo"))
+
+    def act(say: Callable[[str], None]) -> None:
+        limit_files(kilobytes * 1_024)
+        with Ledger.open(path) as small:
+            say("pending" if erase.erase(small, [name], "secret").pending else "done")
+
+    ended = done_in_child(act)
+
+    with Ledger.open(path) as ledger:
+        said, gone = ended.said[0], ledger.event(1).body is None
+        assert said.startswith("NoSpace") or said in ("pending", "done") or "FileFault" in said, ended
+        assert gone is (said in ("pending", "done"))
+        assert ledger.verify().ok
+        assert not erase.erase(ledger, [name], "secret").pending
+    assert holding(Path(path).parent) == []
+
+
+def test_what_a_killed_run_left_in_the_temporary_folder_is_named(
+    ledger: Ledger, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A ledger that was copied to look at its past is a copy of every text."""
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    left = tmp_path / "learnings-why-x"
+    left.mkdir()
+    (left / "then.db").write_text(SOLUTION)
+
+    done = erase.erase(ledger, [secret(ledger)], "secret")
+
+    assert [(one.path, one.kind) for one in done.still_in] == [(str(left / "then.db"), "temporary")]
 
 
 # -- needles ----------
