@@ -20,8 +20,8 @@ PIECE = 1_048_576
 TEXT_BYTES = 8_388_608
 """Size up to which a file is also read as text, white space and case not counting."""
 
-PREFIX = "learnings-"
-"""How every temporary folder of this program begins."""
+PREFIXES = ("learnings-why-", "learnings-import-", "learnings-mcp-")
+"""How the temporary folders of this program begin that hold a ledger's texts."""
 
 NOTES_MAX, TRANSCRIPTS_MAX = 2_000, 500
 """Most notes of one folder, and most transcripts beside one, the newest first."""
@@ -79,7 +79,7 @@ def temporary() -> Iterator[str]:
     place_of = tempfile.gettempdir()
     with suppress(OSError):
         for folder in sorted(os.listdir(place_of)):
-            if folder.startswith(PREFIX):
+            if folder.startswith(PREFIXES):
                 with suppress(OSError):
                     yield from (
                         os.path.join(place_of, folder, name) for name in os.listdir(os.path.join(place_of, folder))
