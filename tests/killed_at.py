@@ -113,6 +113,8 @@ def main() -> None:
             library.kill_at(ctypes.c_long(int(at)))
             act(folder)
             os._exit(0)
+        sys.stdout.write(f"{os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])}\n")
+        sys.stdout.flush()
 
 
 if __name__ == "__main__":
