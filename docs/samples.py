@@ -41,16 +41,22 @@ class Session:
         self.file = folder / "ledger.db"
         self.answers: dict[str, Any] = {}
 
-    def run(self, name: str, *words: object, expected: int = 0) -> Any:
-        """Run a command with `--json`; merge its document into what it answered before.
+    def run(self, name: str, *words: object, expected: int = 0, given: str = "") -> Any:
+        """Run a command with `--json`, `given` on standard input; merge its document into what it answered before.
 
         Raises:
             RuntimeError: another exit status than expected, so this session is out of date.
         """
         typed = [name, "--json", "--file", str(self.file), *map(str, words)]
         out, aside = io.StringIO(), io.StringIO()
-        with contextlib.redirect_stdout(out), contextlib.redirect_stderr(aside):
-            code = cli.main(typed)
+        before = sys.stdin
+        if given:
+            sys.stdin = io.TextIOWrapper(io.BytesIO(given.encode()))
+        try:
+            with contextlib.redirect_stdout(out), contextlib.redirect_stderr(aside):
+                code = cli.main(typed)
+        finally:
+            sys.stdin = before
         if code != expected:
             raise RuntimeError(f"learnings {' '.join(typed)}: {aside.getvalue().strip()}")
         document = json.loads(out.getvalue())
@@ -186,6 +192,12 @@ def play(session: Session) -> None:
     leak.write_text(json.dumps({"kind": "evidence", "text": "password: " + "Otter!" + "raven42"}) + "\n", "utf-8")
     session.run("verify", "--secrets", expected=Unwell.exit_code)
     leak.unlink()
+    session.run("backup", session.folder / "copy.db")
+    shared = "Restart the gateway after each change of its settings."
+    first = session.record("record", "settings of the gateway", f"{shared} Ask Rosalind for the key.")
+    session.record("record", "deploys of the gateway", f"{shared} Then look at the log.")
+    session.run("export", "--output", session.folder / "more.jsonl")
+    session.run("erase", first, "--text", "-", "--reason", "personal", "--yes", given="Rosalind")
     for name in ("verify", "rebuild", "upgrade"):
         session.run(name)
     with contextlib.closing(sqlite3.connect(session.file)) as other:

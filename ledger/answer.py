@@ -113,7 +113,11 @@ class Conflict(NamedTuple):
 
 
 class HistoryEvent(NamedTuple):
-    """One event that touches a learning; `undone_by` is the seq of the undo that holds now, None when none does."""
+    """One event that touches a learning.
+
+    `undone_by` is the seq of the undo that holds now, `erased_by` that of the event
+    that erased its texts; None when there is none.
+    """
 
     seq: int
     kind: str
@@ -125,6 +129,7 @@ class HistoryEvent(NamedTuple):
     reason: str | None
     batch: int | None
     stream: str
+    erased_by: int | None = None
 
 
 def shortened(text: str, size: int) -> str:

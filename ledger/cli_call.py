@@ -80,9 +80,17 @@ class Call(NamedTuple):
     remark: Callable[[str], None]
 
     def reading(self) -> "Reader":
-        """Open the ledger to read it; loads nothing that writes."""
+        """Open the ledger to read it; loads nothing that writes, unless an older copy has to be erased again first."""
+        from ledger.errors import Unerased
         from ledger.reader import open_reader
 
+        try:
+            return open_reader(self.file)
+        except Unerased:
+            with self.writing() as ledger:
+                ledger.store.erase_again()
+                for text in ledger.store.remarks:
+                    self.remark(text)
         return open_reader(self.file)
 
     def writing(self, create: bool = False) -> "Ledger":

@@ -45,6 +45,9 @@ def export(call: Call) -> Result:
         exporting.check_target(given.output, call.file)
         with call.reading() as reader:
             count = exporting.write(given.output, form(reader, states, now))
+        from ledger.erasures import remember_copy
+
+        remember_copy(call.file, "export", given.output)
         path = os.path.abspath(given.output)
         return Result({"file": path, "lines": count}, lambda: [f"wrote {cli_text.counted(count, 'line')} to {path}"])
     if call.is_json:

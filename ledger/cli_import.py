@@ -145,7 +145,10 @@ def _ledger(call: Call) -> "Iterator[Ledger]":
         return
     from ledger.ledger import Ledger
 
-    with TemporaryDirectory() as folder, Ledger.init(os.path.join(folder, "ledger.db")) as ledger:
+    with (
+        TemporaryDirectory(prefix="learnings-import-") as folder,
+        Ledger.init(os.path.join(folder, "ledger.db")) as ledger,
+    ):
         yield ledger
 
 

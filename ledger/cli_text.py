@@ -137,6 +137,8 @@ def history(document: dict[str, Any]) -> Iterator[str]:
         notes = [line_of(event["reason"])] if event["reason"] else []
         if event["undone_by"] is not None:
             notes.insert(0, f"undone by {event['undone_by']}")
+        if event["erased_by"] is not None:
+            notes.insert(0, f"erased by {event['erased_by']}")
         by = f"{event['actor_kind']} ({event['channel']})"
         rows.append((str(event["seq"]), event["recorded_at"][:19] + "Z", event["kind"], by, "; ".join(notes)))
     return aligned(rows)

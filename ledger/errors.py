@@ -12,7 +12,7 @@
     ├── FileFault (30)
     │   ├── NotALedger (31) · NewerSchema (32) · OlderSchema (33) · ReadOnly (34)
     │   ├── Locked (35) · NoSpace (36) · RolledBack (37) · Replaced (38)
-    │   ├── UnsafePlace (27) · StaleProjection (29)
+    │   ├── UnsafePlace (27) · StaleProjection (29) · Unerased (19)
     ├── Damaged (39)
     ├── Unwell (18)
     └── GuardFailed (28)
@@ -272,3 +272,9 @@ class StaleProjection(FileFault):
     """The projections were written by another version; the next write rebuilds them."""
 
     exit_code = 29
+
+
+class Unerased(FileFault):
+    """The file is an older copy that holds what was erased since; it is read by nobody before it is erased again."""
+
+    exit_code = 19

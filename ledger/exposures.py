@@ -61,6 +61,8 @@ PRUNE = "DELETE FROM exposure WHERE at < :before"
 OLD_RULES = "SELECT id, keywords FROM exposure WHERE rules < :rules ORDER BY rules, id LIMIT :many"
 """In the order of the index on `rules`: every addition asks, and rows are long."""
 
+ALL_WORDS = "SELECT id, keywords FROM exposure ORDER BY id"
+WITHOUT = "UPDATE exposure SET keywords = :keywords WHERE id = :id"
 SCRUBBED = "UPDATE exposure SET keywords = :keywords, rules = :rules WHERE id = :id"
 SINCE_ANEW = """SELECT shown FROM exposure WHERE ledger_id = :ledger AND session = :session
   AND at >= coalesce((SELECT max(at) FROM exposure WHERE ledger_id = :ledger AND session = :session AND anew = 1), '')
@@ -183,6 +185,31 @@ class Exposures:
             return [exposure_of(row) for row in rows]
         except (sqlite3.Error, OSError, FileFault, Garbled):
             return []
+
+    def forget_words(self, is_gone: Callable[[str], bool]) -> int:
+        """Take keywords out of every exposure, to the last byte; return from how many.
+
+        Raises:
+            Locked, FileFault: another process holds the file, or it cannot be written; nothing was changed.
+        """
+        if not os.path.lexists(self.path):
+            return 0
+        try:
+            connection, count = self._open(ASKED_WAIT_MS), 0
+            connection.execute("BEGIN IMMEDIATE")
+            for name, words in connection.execute(ALL_WORDS).fetchall():
+                listed = texts_of(words)
+                kept = [word for word in listed if not is_gone(word)]
+                if len(kept) < len(listed):
+                    connection.execute(WITHOUT, {"id": name, "keywords": dumped(kept)})
+                    count += 1
+            connection.execute("COMMIT")
+            if count:
+                connection.execute("VACUUM")
+        except (sqlite3.Error, OSError, Garbled) as error:
+            self.close()  # which rolls back
+            raise self._fault(error) from None
+        return count
 
     # -- asking ------------------------------------------------------------------------------------------------------
 

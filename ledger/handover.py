@@ -17,13 +17,14 @@ import os
 import re
 import stat
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from ledger import echo, private, redact, room, sql
-from ledger.errors import LedgerError
+from ledger.errors import LedgerError, Locked
 from ledger.heard import heard
 from ledger.home import machine_of
+from ledger.place import os_fault
 from ledger.reader import open_reader
 from ledger.settings import private_markers
 
@@ -47,6 +48,9 @@ FILE_BYTES = 1_048_576
 
 WAIT_S = 0.1
 """Longest wait for another hook of the same session; then a file of its own is used."""
+
+HELD_S = 2.0
+"""Longest wait of whoever takes records out for a hook that writes, which takes milliseconds."""
 
 LEASE_S = 3_600
 """Seconds after which what somebody took and did not finish is offered again, where no lock tells that it is gone."""
@@ -465,6 +469,71 @@ def is_due(one: Waiting, now: float | None = None) -> bool:
         return _locked(fd)
     finally:
         os.close(fd)
+
+
+def forget(ledger: str, is_gone: Callable[[dict[str, Any]], bool]) -> int:
+    """Take records out of the queue, those that somebody has taken included; return how many.
+
+    A line that a kill cut off goes as well: what it holds is not known.
+
+    Raises:
+        Locked: a hook is writing to a file. FileFault: one cannot be read or written.
+    """
+    return sum(_without(one.path, is_gone) for one in waiting(ledger))
+
+
+def _without(path: str, is_gone: Callable[[dict[str, Any]], bool]) -> int:
+    """Write a file of the queue anew without some of its records."""
+    fd = _held(path)
+    if fd is None:
+        return 0
+    try:
+        with os.fdopen(os.dup(fd), "rb") as file:
+            lines = [line for line in file.read().split(b"\n") if line]
+        kept = [line for line in lines if (found := record(line)) is not None and not is_gone(found)]
+        if len(kept) < len(lines):
+            _rewrite(path, b"".join(line + b"\n" for line in kept))
+    except OSError as error:
+        raise os_fault(error, path) from None
+    finally:
+        os.close(fd)
+    return len(lines) - len(kept)
+
+
+def _held(path: str) -> int | None:
+    """Open a file of the queue, alone; None when it has gone meanwhile."""
+    end = time.monotonic() + HELD_S
+    while True:
+        try:
+            fd = os.open(path, os.O_RDWR | getattr(os, "O_NOFOLLOW", 0))
+        except FileNotFoundError:
+            return None
+        except OSError as error:
+            raise os_fault(error, path) from None
+        if fcntl is None or (_locked(fd) and _is_still(path, fd)):
+            return fd
+        os.close(fd)
+        if time.monotonic() >= end:
+            raise Locked(f"{path} is in use by another process; nothing was erased", "try again when it has finished")
+        time.sleep(0.002)
+
+
+def _rewrite(path: str, data: bytes) -> None:
+    """Put other lines in the place of a file of the queue, or nothing at all; it keeps its time."""
+    if not data:
+        os.unlink(path)
+        return
+    found = os.stat(path)
+    temporary = f"{path}.{os.urandom(8).hex()}.new"
+    fd = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_NOFOLLOW", 0), 0o600)
+    try:
+        _write(fd, data)
+        os.fsync(fd)
+        os.utime(temporary, ns=(found.st_atime_ns, found.st_mtime_ns))
+    finally:
+        os.close(fd)
+    os.replace(temporary, path)
+    _sync(os.path.dirname(path))
 
 
 def done(taken: Taken) -> None:

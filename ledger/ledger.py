@@ -27,6 +27,7 @@ from ledger.errors import (
     SameIdOtherContent,
     StaleProjection,
     TooLong,
+    Unerased,
 )
 from ledger.fold import Act
 from ledger.heard import heard
@@ -124,7 +125,7 @@ class Ledger:
         if self._reader is None:
             try:
                 self._reader = self.opening(self.path)
-            except StaleProjection:
+            except (StaleProjection, Unerased):
                 self.store.catch_up()
                 self._reader = self.opening(self.path)
         return self._reader
@@ -665,7 +666,9 @@ class Ledger:
         """
         self._needs_person("learnings verify --accept-head")
         event = self.store.accept_head(_own_id(event_id))[0]
-        return Changed(event.stream, event.seq, "accepted", [], ["what the anchor saw beyond this file is lost"])
+        remarks = ["what the anchor saw beyond this file is lost", *self.store.remarks]
+        self.store.remarks.clear()
+        return Changed(event.stream, event.seq, "accepted", [], remarks)
 
     def verify(self) -> Verdict:
         """Check the log, its anchor, the schema and every projection; changes nothing."""

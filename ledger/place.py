@@ -29,7 +29,7 @@ first try most often and are next (20 writers x 50 appends of 3 ms: worst wait
 
 BESIDE = (
     *(".anchor", ".anchor.new", ".lock", ".queue", ".machine", ".written", ".edits", ".scanned"),
-    *(".searched", ".searched.new", ".tokens", ".tokens.new"),
+    *(".searched", ".searched.new", ".tokens", ".tokens.new", ".erased", ".erasing", ".copies"),
     *("-journal", "-wal", "-shm"),
 )
 """Endings of the files that belong to a ledger file: ours, and SQLite's."""

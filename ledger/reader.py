@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from ledger import answer, hits, query, rank, search, sql
 from ledger.answer import Answer, Conflict, HistoryEvent, Hit, Listing, Near, Row, Summary
+from ledger.erasures import LIST, listed, refuse
 from ledger.errors import (
     BadArgument,
     Damaged,
@@ -169,6 +170,20 @@ class Reader:
                 f"the projection of {self.path} is of version {version}, this program reads {sql.PROJECTION_VERSION}",
                 "run `learnings rebuild`; the log itself is untouched",
             )
+        self._check_erased()
+
+    def _check_erased(self) -> None:
+        """Refuse an older copy that holds what was erased since; one look for a file where nothing ever was.
+
+        Raises:
+            Unerased: it holds some. FileFault: what was erased is not known.
+        """
+        if not os.path.lexists(self.path + LIST):
+            return
+        seqs = listed(self.path, self.meta()["ledger_id"])
+        found = [seq for (seq,) in self.rows(sql.UNERASED, {"seqs": json.dumps(seqs)})] if seqs else []
+        if found:
+            raise refuse(self.path, found)
 
     def head(self) -> Head:
         """Return the end of the log; seq 0 and no hash when it is empty."""

@@ -95,6 +95,11 @@ class Stems:
             stems[row].append(stem)
         return stems
 
+    def forget(self) -> None:
+        """Forget every text, and its words in memory."""
+        self._known.clear()
+        self.close()
+
     def close(self) -> None:
         """Release the table in memory."""
         if self._connection is not None:

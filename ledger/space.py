@@ -89,9 +89,15 @@ class Spaces:
 
     def __init__(self) -> None:
         self._kept: dict[str | None, Space] = {}
+        self._file: object = None
 
     def of(self, reader: "Reader", scope: Scope) -> Space:
-        """Return a scope as it is now."""
+        """Return a scope as it is now; nothing is kept of a file that was compacted or rebuilt: texts were erased."""
+        file = reader.rows(sql.FILE_VERSION, {})
+        if file != self._file:
+            self._kept.clear()
+            reader.stems.forget()
+            self._file = file
         table = meaning.shared()
         here = table is not None and reader.rows(sql.VECTOR_VERSION, {}) == [(table.version,)]
         version = table.version if table is not None and here else None

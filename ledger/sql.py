@@ -39,7 +39,12 @@ _FITS = f"""{_PLACED}
 # -- the file ----------------------------------------------------------------------------------------------------------
 
 FILE_IDENTITY = "SELECT application_id, user_version FROM pragma_application_id, pragma_user_version"
+FILE_VERSION = "SELECT schema_version FROM pragma_schema_version"
+"""Another number whenever the file was compacted, as an erasure does, or its tables were made anew."""
 PROJECTION = "SELECT version, seq FROM projection"
+UNERASED = """SELECT p.seq FROM json_each(:seqs) AS want CROSS JOIN payload AS p ON p.seq = want.value
+WHERE p.body IS NOT NULL ORDER BY p.seq"""
+"""Events that were erased and have their text again: an older copy was put in the file's place."""
 HEAD = "SELECT seq, hash FROM event ORDER BY seq DESC LIMIT 1"
 LAST_EVENT = """SELECT seq, hash, CAST(strftime('%s', recorded_at) AS INTEGER) FROM event
 ORDER BY seq DESC LIMIT 1"""
@@ -255,7 +260,7 @@ FROM source AS s WHERE s.learning_id = :id
 GROUP BY s.source_id, s.kind, s.locator, s.path, s.line ORDER BY min(s.from_seq), s.source_id"""
 HISTORY = """SELECT e.seq, e.kind, e.recorded_at, e.actor_kind, e.channel, e.trust,
        (SELECT u.undo_seq FROM undo AS u WHERE u.target_seq = e.seq AND u.to_seq IS NULL) AS undone_by,
-       json_extract(CAST(p.body AS TEXT), '$.reason') AS reason, e.batch, e.stream
+       json_extract(CAST(p.body AS TEXT), '$.reason') AS reason, e.batch, e.stream, p.erased_by
 FROM touch AS t JOIN event AS e ON e.seq = t.seq JOIN payload AS p ON p.seq = e.seq
 WHERE t.id = :id ORDER BY e.seq"""
 

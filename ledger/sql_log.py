@@ -151,6 +151,17 @@ ALL_SOURCES = """SELECT source_id, locator_key, event_seq, to_seq FROM source
 WHERE learning_id = ? ORDER BY source_id, from_seq"""
 BLOCKED = """SELECT json_extract(data, '$.blocked') FROM event
 WHERE kind = 'payload.erased' AND json_array_length(data, '$.blocked') > 0 ORDER BY seq"""
+ERASED_TARGETS = "SELECT json_extract(data, '$.targets') FROM event WHERE kind = 'payload.erased' ORDER BY seq"
+PAYLOADS_LEFT = """SELECT e.seq, e.kind, e.stream, e.data, p.body FROM event AS e JOIN payload AS p ON p.seq = e.seq
+WHERE p.body IS NOT NULL AND e.seq > :after ORDER BY e.seq LIMIT :limit"""
+"""Everything that still has a text, a piece at a time, for finding copies of what has to go."""
+
+WORD_ROWS = "SELECT rowid FROM learning_fts WHERE learning_fts MATCH :match LIMIT :most"
+SOURCES_OF = """SELECT locator, locator_key, path FROM source
+WHERE event_seq IN (SELECT value FROM json_each(:seqs)) AND locator IS NOT NULL ORDER BY source_id, from_seq"""
+ALL_PATHS = """SELECT DISTINCT path FROM source WHERE path IS NOT NULL
+UNION SELECT j.value FROM event AS e JOIN payload AS p ON p.seq = e.seq,
+  json_each(CAST(p.body AS TEXT), '$.paths') AS j WHERE e.kind = 'batch.started' AND p.body IS NOT NULL ORDER BY 1"""
 WORD_INDEXES = ("learning_fts", "alias_fts")
 INDEX_CONFIG = "SELECT k, v FROM {}_config ORDER BY k"
 INDEX_LEAVES = """SELECT id >> 37 AS segment, id & 2147483647 AS page, hex(substr(block, 3, 2)), length(block)

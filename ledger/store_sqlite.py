@@ -19,7 +19,7 @@ from sqlalchemy import Connection, Engine, create_engine, event, insert
 from sqlalchemy.exc import DBAPIError
 from sqlalchemy.pool import StaticPool
 
-from ledger import chain, place, project, sql, sql_log, tables
+from ledger import chain, erasures, place, project, purge, sql, sql_log, tables
 from ledger.errors import (
     Damaged,
     FileFault,
@@ -35,7 +35,7 @@ from ledger.errors import (
     RolledBack,
     SameIdOtherContent,
 )
-from ledger.model import Actor, Event, Head, NewEvent, person
+from ledger.model import Actor, Event, Head, NewEvent, new_event_id, person
 from ledger.place import Anchor, WriteLock
 from ledger.results import Problem
 from ledger.store import CHUNK, ENVELOPE, Clock, Decide, Log, Moment, check_chain, now_us, stray_payloads
@@ -100,7 +100,9 @@ class SqliteStore(Log):
         self.created = False
         self._wait_s, self._clock, self._sqlite = wait_s, clock, sqlite or driver()
         self._threads = threading.RLock()
-        self._rebuilding = False
+        self._rebuilding = self._erasing_again = False
+        self._checked_list: object = None
+        self.purge_wait_ms = purge.RETRY_MS
         self._pid = os.getpid()
         if create and self._may_be_unmade():
             self._create()
@@ -242,13 +244,22 @@ class SqliteStore(Log):
     def _append(self, moment: Moment, last_time: str, decide: Decide) -> list[Event]:
         assert moment.raw is not None
         self._refresh(moment)
-        events, new = self._insert(moment, last_time, list(decide(moment)), self._clock())
+        drafts = list(decide(moment))
+        erases = any(draft.kind == "payload.erased" for draft in drafts)
+        if erases:  # said before the commit, so that whoever writes after a kill finishes it
+            moment.raw.execute("PRAGMA secure_delete = ON").fetchall()
+            erasures.keep_pending(self.path)
+        events, new = self._insert(moment, last_time, drafts, self._clock())
         if new:
             project.Projector(moment.raw, self.dedup_key).apply(events)
+            if erases and moment.raw.execute(sql_log.COUNTED).fetchone() is not None:
+                project.refresh_counts(moment.raw)  # the words of what is gone are counted no more
         return events
 
     def _write(self, act: Callable[[Moment, str], list[Event]], accept: bool = False) -> list[Event]:
         """Run `act` under the lock, with the checks before it and the anchor after it."""
+        if not (accept or self._erasing_again):
+            self.erase_again()
         with faults(self.path), self._threads, WriteLock(self.path, self._wait_s):
             if place.identity(self._named) != self._identity:
                 raise Replaced(
@@ -266,7 +277,85 @@ class SqliteStore(Log):
                 self.remarks.append(f"the anchor of {self.path} was missing; it was written anew at event {last.seq}")
             if anchor is None or anchor.seq != last.seq or accept:
                 self._write_anchor(last)
+            if accept:
+                self._forget_beyond(last.seq)
+            if erasures.pending(self.path) is not None:
+                self._purge()
             return events
+
+    # -- erasing ----------
+
+    def unerased(self) -> list[int]:
+        """Return the events that were erased and have their text again, because an older copy lies there."""
+        seqs = erasures.listed(self.path, self.ledger_id)
+        if not seqs:
+            return []
+        with self._transaction(write=False) as connection:
+            rows = _raw(connection).execute(sql.UNERASED, {"seqs": json.dumps(seqs)}).fetchall()
+        return [row[0] for row in rows]
+
+    def erase_again(self) -> list[int]:
+        """Erase what an older copy brought back, before anything else is written or read; return the seqs.
+
+        Raises:
+            RolledBack: the copy is behind its anchor, which a person has to accept first.
+        """
+        stamp = erasures.stamp(self.path)
+        if stamp is None or stamp == self._checked_list:
+            return []
+        found = self.unerased()
+        if found:
+            data = {"targets": found, "blocked": [], "reason": "restored"}
+            draft = NewEvent("payload.erased", "ledger", data, {}, new_event_id())
+            self._erasing_again = True
+            try:
+                self._write(lambda moment, last_time: self._append(moment, last_time, lambda _: [draft]))
+            finally:
+                self._erasing_again = False
+            told = ", ".join(map(str, found[:5])) + (" …" if len(found) > 5 else "")
+            self.remarks.append(
+                f"an older copy held texts that had been erased; they were erased again (events {told})"
+            )
+        self._checked_list = erasures.stamp(self.path)
+        return found
+
+    def finish_erasing(self, wait_ms: int = purge.WAIT_MS) -> bool:
+        """Erase again what came back, and finish what is pending; True when nothing is left to do."""
+        self.erase_again()
+        if erasures.pending(self.path) is None:
+            return True
+        with faults(self.path), self._threads, WriteLock(self.path, self._wait_s):
+            self.purge_wait_ms, before = wait_ms, self.purge_wait_ms
+            try:
+                return self._purge()
+            finally:
+                self.purge_wait_ms = before
+
+    def _purge(self) -> bool:
+        """Take the last bytes of what was erased out of the file; what cannot be done now is done later.
+
+        The erasure stands by now, so that a fault here is a remark.
+        """
+        address, done = f"file:{quoted(self.path)}?mode=rw", False
+        why = "another program is reading the file"
+        try:
+            done = purge.purge(self._sqlite, address, self.path, self.ledger_id, self.purge_wait_ms)
+        except (self._sqlite.Error, OSError, LedgerError) as error:
+            found = error if isinstance(error, LedgerError) else fault(error, self.path)
+            why = why if isinstance(found, Locked) else found.code
+        if not done:
+            self.remarks.append(
+                f"what was erased is gone from every answer, and its bytes are still in the file ({why}); "
+                "the next write tries again, or `learnings erase --again`"
+            )
+        return done
+
+    def _forget_beyond(self, seq: int) -> None:
+        """Take from the list of what was erased the events that this file never had: their seqs will be others'."""
+        listed = erasures.listed(self.path, self.ledger_id)
+        if listed:
+            # The newest event is `head.accepted` itself; an event of its seq was lost with the tail.
+            erasures.keep_list(self.path, self.ledger_id, [one for one in listed if one < seq])
 
     def _write_anchor(self, head: Head) -> None:
         """Write the anchor; the append stands without it, so a fault here is a remark."""
@@ -319,7 +408,9 @@ class SqliteStore(Log):
             data = {"anchor_seq": max(anchor.seq, 1), "anchor_hash": anchor.hash}
             return self._append(moment, last_time, lambda _: [NewEvent("head.accepted", "ledger", data, {}, event_id)])
 
-        return self._write(act, accept=True)
+        accepted = self._write(act, accept=True)
+        self.erase_again()  # what an older copy brought back goes before anybody reads it
+        return accepted
 
     @staticmethod
     def _retried(known: list[Event]) -> list[Event]:
@@ -446,11 +537,24 @@ class SqliteStore(Log):
     def find_problems(self) -> tuple[int, int, Head, list[Problem]]:
         """Verify chain, commitments, erasures and the anchor; see `audit` for schema and projections."""
         anchor = place.read_anchor(self.path)
+        if erasures.pending(self.path) is not None:
+            self.remarks.append(
+                "an erasure is not finished: its bytes are still in the file; run `learnings erase --again`"
+            )
         events, erased, head, problems = check_chain(self.events(), self.ledger_id)
         with self._transaction(write=False) as connection:
             if problems:  # an erasure between two reads looks like a fault: look again, in one snapshot
                 events, erased, head, problems = check_chain(stream(_raw(connection)), self.ledger_id)
             problems += stray_payloads(connection)
+            seqs = erasures.listed(self.path, self.ledger_id)
+            if seqs:
+                back = _raw(connection).execute(sql.UNERASED, {"seqs": json.dumps(seqs)}).fetchall()
+                named = {problem.seq for problem in problems if problem.code == "not_erased"}
+                problems += [
+                    Problem("unerased", seq, f"event {seq} was erased and has its text again")
+                    for (seq,) in back
+                    if seq not in named
+                ]
             message = behind(anchor, head, self.ledger_id, lambda seq: self._hash_at(connection, seq))
         if message:
             problems.append(Problem("rolled_back", anchor.seq if anchor else None, message))

@@ -83,6 +83,7 @@ def upgrade(
     if stale:
         told("rebuilding the projections")
         _rebuild(path, wait_s)
+    _erase_again(path, wait_s, told)
     return Upgraded(start, end, backup, steps, stale)
 
 
@@ -222,5 +223,16 @@ def _rebuild(path: str, wait_s: float) -> None:
     store = SqliteStore(path, wait_s=wait_s)
     try:
         store.rebuild()
+    finally:
+        store.close()
+
+
+def _erase_again(path: str, wait_s: float, told: Progress) -> None:
+    """Erase what an older copy brought back, and finish an erasure that was left."""
+    store = SqliteStore(path, wait_s=wait_s)
+    try:
+        store.finish_erasing()
+        for remark in store.remarks:
+            told(remark)
     finally:
         store.close()

@@ -53,10 +53,13 @@ class Settling:
 
     def settle(self) -> bool:
         """Do what waits; False when it could not be done, and is left to rest. Never raises."""
-        from ledger import handover
+        from ledger import erasures, handover
         from ledger.hook import is_off
 
-        if is_off(self._env) or not any(map(handover.is_due, handover.waiting(self._path, handover.SOON))):
+        has_work = erasures.pending(self._path) is not None or any(
+            map(handover.is_due, handover.waiting(self._path, handover.SOON))
+        )
+        if is_off(self._env) or not has_work:
             return True
         begun = time.perf_counter()
         who, kept = caller(self._env, ""), Sessions(self._path)
@@ -72,9 +75,10 @@ class Settling:
     def _settled(self) -> None:
         from importers.plan import plan, vanished
         from importers.registry import read_note
-        from ledger import capture
+        from ledger import capture, purge
         from ledger.ledger import Ledger
 
         home = os.path.expanduser("~")
         with Ledger.open(self._path) as ledger:
+            ledger.store.finish_erasing(purge.RETRY_MS)
             capture.settle(ledger, capture.Notes(lambda path: read_note(path, home), plan, vanished), home, project_of)

@@ -119,7 +119,7 @@ class Session(NamedTuple):
         with ExitStack() as stack:
             path = self.path
             if is_dry and not os.path.exists(path):
-                path = os.path.join(stack.enter_context(TemporaryDirectory()), "ledger.db")
+                path = os.path.join(stack.enter_context(TemporaryDirectory(prefix="learnings-mcp-")), "ledger.db")
             ledger = stack.enter_context(Ledger.open(path, self.actor, create=create))
             ledger.opening = self.opened
             if ledger.store.created and not is_dry:
