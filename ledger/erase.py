@@ -24,6 +24,7 @@ from ledger.model import NewEvent
 from ledger.needles import Needles
 from ledger.place import os_fault
 from ledger.store import CHUNK
+from ledger.store_sqlite import faults
 from ledger.view import View
 
 REASONS = ("secret", "personal", "legal")
@@ -385,7 +386,7 @@ def _answer(ledger: Ledger, plan: Plan, seq: int, files: Iterable[str], reason: 
         with suppress(LedgerError):  # what a prompt left there while this went on
             _forget_keywords(ledger, plan)
     remarks = _told(ledger)
-    still = _still(ledger, plan, files, with_own=not dry_run)
+    still = _still(ledger, plan, files, remarks, with_own=not dry_run)
     if reason == "secret":
         remarks.append(ROTATE)
     if plan.unblocked:
@@ -416,17 +417,22 @@ def _known(ledger: Ledger, plan: Plan | None, seq: int | None, files: Iterable[s
         already = json.loads(ledger.store.event(seq).data)["targets"]
     events = [ledger.store.event(one) for one in already]
     gone = [Named(one.seq, one.kind, one.stream) for one in events]
-    still = _still(ledger, plan, files, with_own=True) if plan is not None and plan.probes else []
     remarks = [*_told(ledger), f"this was erased before, by event {seq}; nothing was written"]
+    still = _still(ledger, plan, files, remarks, with_own=True) if plan is not None and plan.probes else []
     learnings = [one.stream for one in gone if one.kind in fold.CREATING]
     pending = erasures.pending(ledger.path) is not None
     return Erased(seq, already, learnings, gone, [], still, 0, pending, None, remarks)
 
 
-def _still(ledger: Ledger, plan: Plan, files: Iterable[str], *, with_own: bool) -> list[Still]:
-    """Return every file that still holds what went."""
+def _still(ledger: Ledger, plan: Plan, files: Iterable[str], remarks: list[str], *, with_own: bool) -> list[Still]:
+    """Return every file that still holds what went; the erasure stands, so what cannot be looked at is a remark."""
     look = residue.Look(plan.wanted, plan.probes)
-    sources = [*plan.paths, *(row[0] for row in ledger.store.connection().execute(sql_log.ALL_PATHS).fetchall())]
+    sources = list(plan.paths)
+    try:
+        with faults(ledger.path):
+            sources += [row[0] for row in ledger.store.connection().execute(sql_log.ALL_PATHS).fetchall()]
+    except LedgerError as error:
+        remarks.append(f"files that other learnings came from were not looked at ({error.code}); erase it again then")
     found = [*(residue.own(ledger.path) if with_own else []), *residue.others(ledger.path, sources, files)]
     return [Still(one.path, one.kind) for one in found if look.finds(one.path)]
 

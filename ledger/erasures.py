@@ -15,7 +15,7 @@ from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 from ledger.errors import FileFault, Unerased
-from ledger.place import bounded, os_fault
+from ledger.place import bounded, os_fault, write_all
 
 LIST, PENDING, COPIES = ".erased", ".erasing", ".copies"
 LIST_BYTES = 8_388_608
@@ -126,7 +126,7 @@ def remember_copy(path: str, kind: str, target: str) -> None:
     try:
         fd = os.open(path + COPIES, flags, 0o600)
         try:
-            os.write(fd, line.encode())
+            write_all(fd, line.encode())
         finally:
             os.close(fd)
     except OSError:
@@ -163,7 +163,7 @@ def replace(path: str, text: str) -> None:
     try:
         fd = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | getattr(os, "O_NOFOLLOW", 0), 0o600)
         try:
-            os.write(fd, text.encode())
+            write_all(fd, text.encode())
             os.fsync(fd)
         finally:
             os.close(fd)

@@ -24,7 +24,7 @@ from ledger import echo, private, redact, room, sql
 from ledger.errors import LedgerError, Locked
 from ledger.heard import heard
 from ledger.home import machine_of
-from ledger.place import os_fault
+from ledger.place import os_fault, write_all
 from ledger.reader import open_reader
 from ledger.settings import private_markers
 
@@ -279,7 +279,7 @@ def _append(fd: int, lines: bytes) -> None:
     size = os.fstat(fd).st_size
     # A line that a kill cut off stays apart from this one.
     torn = size and os.pread(fd, 1, size - 1) != b"\n"
-    _write(fd, b"\n" + lines if torn else lines)
+    write_all(fd, b"\n" + lines if torn else lines)
     os.fsync(fd)
 
 
@@ -288,7 +288,7 @@ def _replace(path: str, lines: bytes) -> None:
     made = f"{path.removesuffix('.jsonl')}.{os.urandom(8).hex()}.new"
     fd = os.open(made, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
     try:
-        _write(fd, lines)
+        write_all(fd, lines)
         os.fsync(fd)
     finally:
         os.close(fd)
@@ -338,11 +338,6 @@ def _is_still(path: str, fd: int) -> bool:
         return False
     own = os.fstat(fd)
     return (found.st_dev, found.st_ino) == (own.st_dev, own.st_ino)
-
-
-def _write(fd: int, data: bytes) -> None:
-    while data:
-        data = data[os.write(fd, data) :]
 
 
 def _sync(folder: str) -> None:
@@ -527,7 +522,7 @@ def _rewrite(path: str, data: bytes) -> None:
     temporary = f"{path}.{os.urandom(8).hex()}.new"
     fd = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_NOFOLLOW", 0), 0o600)
     try:
-        _write(fd, data)
+        write_all(fd, data)
         os.fsync(fd)
         os.utime(temporary, ns=(found.st_atime_ns, found.st_mtime_ns))
     finally:

@@ -301,6 +301,6 @@ def remember(ledger: str, done: Done) -> None:
     flags = os.O_WRONLY | os.O_APPEND | os.O_CREAT | getattr(os, "O_NOFOLLOW", 0)
     fd = os.open(ledger + ".edits", flags, 0o600)
     try:
-        os.write(fd, json.dumps(done._asdict()).encode() + b"\n")
+        place.write_all(fd, json.dumps(done._asdict()).encode() + b"\n")
     finally:
         os.close(fd)

@@ -107,6 +107,16 @@ def identity(path: str) -> tuple[int, int]:
     return found.st_dev, found.st_ino
 
 
+def write_all(fd: int, data: bytes) -> None:
+    """Write all of `data`: the system may take a part, as on a disk that is nearly full, and the rest is then refused.
+
+    Raises:
+        OSError: not all of it was written.
+    """
+    while data:
+        data = data[os.write(fd, data) :]
+
+
 def os_fault(error: OSError, path: str) -> FileFault:
     """Return the error of ours for one of the operating system."""
     if error.errno in (28, 122):
@@ -156,7 +166,7 @@ class WriteLock:
     def _sign(self) -> None:
         """Leave process id and time in the lock file."""
         try:
-            os.write(self._fd, f"{os.getpid():<12} {int(time.time()):<12}\n".encode())
+            write_all(self._fd, f"{os.getpid():<12} {int(time.time()):<12}\n".encode())
         except OSError:
             return  # a full disk: an unsigned lock holds as well, and the append will say what is wrong
 
@@ -240,7 +250,7 @@ def write_anchor(path: str, anchor: Anchor) -> None:
     try:
         fd = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
         try:
-            os.write(fd, json.dumps(anchor._asdict()).encode() + b"\n")
+            write_all(fd, json.dumps(anchor._asdict()).encode() + b"\n")
             os.fsync(fd)
         finally:
             os.close(fd)
@@ -268,7 +278,7 @@ def machine_id(path: str, *, is_dry: bool = False) -> str:
             made = os.urandom(16).hex()
             os.ftruncate(fd, 0)
             os.lseek(fd, 0, os.SEEK_SET)
-            os.write(fd, made.encode() + b"\n")
+            write_all(fd, made.encode() + b"\n")
             return made
         finally:
             os.close(fd)

@@ -15,6 +15,8 @@ import time
 from collections.abc import Iterable
 from typing import NamedTuple
 
+from ledger import place
+
 try:
     import fcntl
 except ImportError:  # Windows: whoever renames or deletes first has it
@@ -149,7 +151,7 @@ def _noted(folder: str, lane: str, now: float, records: int) -> None:
     try:
         fd = os.open(path, flags, 0o600)
         try:
-            os.write(fd, f"{now:.0f} {lane} {records}\n".encode("ascii"))
+            place.write_all(fd, f"{now:.0f} {lane} {records}\n".encode("ascii"))
             size = os.fstat(fd).st_size
         finally:
             os.close(fd)

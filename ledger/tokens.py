@@ -21,7 +21,7 @@ from typing import Any, NamedTuple
 
 from ledger.errors import BadArgument, BadInput, Damaged, NotFound, UnsafePlace
 from ledger.model import PROJECT_CHARS, TRUST_AGENT, TRUST_NOTES
-from ledger.place import WriteLock, make_folder, os_fault
+from ledger.place import WriteLock, make_folder, os_fault, write_all
 
 ENDING = ".tokens"
 FORMAT = 1
@@ -201,8 +201,7 @@ def write_private(path: str, data: bytes) -> None:
             os.unlink(temporary)  # of one that was killed: never written into
         fd = os.open(temporary, flags, 0o600)
         try:
-            while data:
-                data = data[os.write(fd, data) :]
+            write_all(fd, data)
             os.fsync(fd)
         finally:
             os.close(fd)
