@@ -52,7 +52,7 @@ def is_note(path: str, home: str, places: Iterable[str] = ()) -> bool:
     if not path.lower().endswith(".md") or not os.path.isabs(path):
         return False
     real = os.path.join(os.path.realpath(os.path.dirname(path)), os.path.basename(path))
-    own = os.path.join(os.path.realpath(home), ".claude", "")
+    own = os.path.join(os.path.realpath(os.path.join(home, ".claude")), "")  # may be a link into somebody's dotfiles
     parts = real.split(os.sep)
     if real.startswith(own) and ("memory" in parts[:-1] or "agent-memory" in parts[:-1]):
         return True

@@ -5,7 +5,8 @@ nothing. What a tool wrote, a compaction summed up and an agent said last is
 handed to the queue (`handover.py`) and answered by nothing. Whatever goes wrong
 is noted in `sessions.db` and answered by nothing: a hook never delays or breaks
 a prompt. Robots get and feed nothing unless the setting `robots` is on;
-`LEARNINGS_OFF=1` and the setting `off` come first.
+`LEARNINGS_OFF=1` and the setting `off` come first: all that is kept then is which notes a
+tool wrote, marked as feeding nothing, since they would pass for a person's edit.
 The way from the working folder to the project is the caller's, because it lies
 above this level.
 Lean path: stdlib only, and `typing` only where the read path brings it.
@@ -41,6 +42,9 @@ BUSY_MS = 100
 
 LEDGER = "ledger"
 """Name of the breaker of the ledger's file."""
+
+TOOLS = ("tool", "tool-failed")
+"""Events that tell who wrote a note, which is remembered whatever is switched off."""
 
 NOTE_ENDING = ".md"
 """What a note's name ends in: for any other file that a tool wrote nothing is loaded."""
@@ -106,6 +110,8 @@ class Asked:
 
         A robot feeds nothing while the ledger cannot be read.
         """
+        if is_off(self.env):
+            return False
         return not self.who.is_robot or (self.peeked is not None and self.peeked.allows_robots(self.path))
 
 
@@ -174,8 +180,10 @@ def run(
         files_of: tells what the client loads in a folder, which is not repeated; None when that is not known.
     """
     act = EVENTS.get(event)
-    if act is None or is_off(env) or not os.path.isfile(path):
+    if act is None or not os.path.isfile(path):
         return ""
+    if is_off(env):
+        return _marked(Asked(payload, env, path, project_of, clock(), files_of), event) if event in TOOLS else ""
     asked, begun = Asked(payload, env, path, project_of, clock(), files_of), time.perf_counter()
     try:
         if event in CAPTURES:
@@ -192,6 +200,16 @@ def run(
     if asked.peeked is not None:
         asked.kept.passed(LEDGER)
     return said
+
+
+def _marked(asked: Asked, event: str) -> str:
+    """Remember what a tool wrote in a session that is switched off, for it would pass for a person's edit; no trace
+    of the session itself is left."""
+    try:
+        tool_used(asked)
+    except Exception as error:  # noqa: BLE001 - as in `run`
+        noted(asked, event, error)
+    return ""
 
 
 def _seen(asked: Asked) -> None:
