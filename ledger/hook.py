@@ -92,6 +92,11 @@ class Asked:
             return False
         return not self.who.is_robot or known.allows_robots(self.path)
 
+    def is_repeated(self, what: str) -> bool:
+        """Tell whether another hook answers this event already: where setup and plugin are both in force, all come
+        twice."""
+        return bool(self.who.session) and not self.kept.is_first(f"{what} {self.who.session}", self.now)
+
     def repeated(self, learnings: Sequence[Learned]) -> frozenset[str]:
         """Return which of these stand in what the client has loaded in the event's folder."""
         loaded, folder = self.at_hand(), self.text("cwd")
@@ -255,6 +260,8 @@ def prompt_answered(asked: Asked, recall: Recall) -> tuple[str, Sequence[str]]:
 def session_started(asked: Asked) -> tuple[str, Sequence[str]]:
     """Answer the start of a session: the start block; where a context went, the newest summary and what it held."""
     source = asked.text("source") or "startup"
+    if asked.is_repeated(f"start {source}"):
+        return "", ()
     text = ready.given(asked) if source == "startup" else None
     if text is None:
         asked.project()
@@ -294,7 +301,7 @@ def subagent_started(asked: Asked) -> tuple[str, Sequence[str]]:
     """
     agent = asked.text("agent_id")
     project = asked.project()
-    if not asked.text("agent_type") or not asked.is_served():
+    if not asked.text("agent_type") or not asked.is_served() or asked.is_repeated(f"subagent {agent}"):
         return "", ()
     session = f"{asked.who.session}/{agent}"
     task = next((asked.text(name) for name in TEXT_FIELDS if asked.text(name).strip()), "")

@@ -35,6 +35,9 @@ DAYS = 30
 FIRED_DAYS = 400
 """Days after which the last success and fault of an event and entrypoint go: `doctor` asks for them, years do not."""
 
+TWICE_S = 5
+"""Within this, the same event of the same session is one that two set-ups heard."""
+
 REST_S = 60
 """Seconds after which something that hung is tried again, once."""
 
@@ -97,6 +100,8 @@ ACTS = """INSERT INTO actor (actor, session, at) VALUES (:actor, :session, :at)
 ON CONFLICT (actor) DO UPDATE SET at = excluded.at"""
 TELL = """INSERT INTO told (line, at) VALUES (:line, :at)
 ON CONFLICT (line) DO UPDATE SET at = excluded.at WHERE substr(told.at, 1, 10) < substr(excluded.at, 1, 10)"""
+FIRST = """INSERT INTO told (line, at) VALUES (:line, :at)
+ON CONFLICT (line) DO UPDATE SET at = excluded.at WHERE told.at < :before"""
 READY = "SELECT stamp, head, day, project, text, exposure FROM ready WHERE cwd = :cwd"
 KEEP_READY = """INSERT OR REPLACE INTO ready (cwd, stamp, head, day, project, text, exposure)
 VALUES (:cwd, :stamp, :head, :day, :project, :text, :exposure)"""
@@ -206,6 +211,12 @@ class Sessions:
     def is_news(self, line: str, now: float) -> bool:
         """Tell whether a remark was not made today yet, and note that it is made now; a file at fault has no news."""
         return self._changed(TELL, {"line": plain(line, FAULT_CHARS), "at": moment(now)})
+
+    def is_first(self, what: str, now: float) -> bool:
+        """Tell whether nobody has answered just this lately, and note that it is answered now; always in doubt."""
+        binds = {"line": plain(what), "at": moment(now), "before": moment(now - TWICE_S)}
+        done = self._done(lambda connection: connection.execute(FIRST, binds).rowcount > 0, make=True)
+        return done is None or bool(done)
 
     def ready(self, cwd: str) -> tuple[Any, ...] | None:
         """Return the start block that is kept for a folder, as `ready.py` reads it."""
