@@ -203,7 +203,8 @@ ENVIRONMENT = {
     "CLAUDECODE": "set by the client: a server makes ready for its prompts at once",
     "PYTHONDONTWRITEBYTECODE": "Python's own; `learnings doctor` says when it is set",
     "XDG_DATA_HOME": "on Linux, the folder that holds `learnings/ledger.db` (default `~/.local/share`)",
-    "CLAUDE_CONFIG_DIR": "`learnings setup claude-code`: the folder of both its files (default `~/.claude`, and `~`)",
+    "CLAUDE_CONFIG_DIR": "Claude Code's own folder, with its settings, instructions and notes (default `~/.claude`; "
+    "the file of its servers is in it too, else in `~`)",
     "CODEX_HOME": "`learnings setup codex`: the folder of `config.toml` (default `~/.codex`)",
     "XDG_CONFIG_HOME": "`learnings setup vscode`: the folder that holds `Code/User/mcp.json` (default `~/.config`)",
     "APPDATA": "the same on Windows",

@@ -19,7 +19,7 @@ from types import MappingProxyType
 from typing import Any
 
 from ledger import cli
-from ledger.errors import Damaged
+from ledger.errors import BadInput, Damaged
 
 OPEN = frozenset(
     ("aliases", "by_kind", "categories", "counts", "fields", "known", "learnings", "projects", "saves", "trust")
@@ -114,7 +114,7 @@ def play(session: Session) -> None:
     session.run("help")
     session.run("help", "undo")
     session.run("init")
-    session.run("import", memory, session.folder / "missing.md")
+    session.run("import", memory, session.folder / "missing.md", expected=BadInput.exit_code)
     session.run("scan")
     index = session.folder / ".claude" / "agent-memory" / "cook" / "MEMORY.md"
     index.parent.mkdir()

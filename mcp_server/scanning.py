@@ -38,7 +38,7 @@ SWITCH_S = 0.000_5
 """After this the interpreter lets another thread on, while a step is done; else an answer would wait 5 ms each time."""
 
 FRESH_S = 5.0
-"""Age below which a note is not read yet: whoever wrote it may be an agent, whose hook is still on its way to tell so."""
+"""Age below which a note is not read yet: it may be an agent's, whose hook is still on its way to tell so."""
 
 LATER_S, LATER_MAX = 1.0, 60
 """How long a step sleeps that had nothing to do but wait for that, and how often; what is left then is the next
@@ -79,6 +79,7 @@ class Scanning:
         self._file: BinaryIO | None = None
         self._ms, self._unsaved, self._put_off = 0.0, 0, 0
         self._is_news = self._is_read = False
+        self._named: dict[str, str] = {}
 
     def step(self) -> float | None:
         """Read the next few notes; return for how long to sleep then, None when nothing is left. Never raises."""
@@ -121,7 +122,8 @@ class Scanning:
         if not self._may_read() or not self._locked():
             return []
         self._known = self._remembered()
-        folders = [os.path.realpath(folder) for folder in projects.default_places(home)]
+        self._named = {os.path.realpath(folder): folder for folder in projects.default_places(home)}
+        folders = list(self._named)
         with suppress(OSError):
             own = os.path.realpath(projects.memory_folder(os.getcwd(), home))
             folders.sort(key=lambda folder: folder != own)
@@ -197,7 +199,8 @@ class Scanning:
                 inside = os.path.join(step.folder, "")
                 paths += sorted(path for path in stood if path.startswith(inside) and not os.path.lexists(path))
             before = ledger.store.head().seq
-            found = read_notes(paths, step.folder, os.path.expanduser("~"), self._waits)
+            named = self._named.get(step.folder)
+            found = read_notes(paths, step.folder, os.path.expanduser("~"), self._waits, named)
             if not self._is_told(step):
                 return False
             reading = capture.fed(ledger, found)
@@ -219,7 +222,7 @@ class Scanning:
         """Tell whether the project of a folder was switched off; it is looked at again when it is on."""
         from ledger.hook import peek
 
-        known, client = peek(self._path), projects.slug_folder(folder)
+        known, client = peek(self._path), projects.slug_folder(self._named[folder])
         project = projects.project_of_slug(client)[0] if client is not None else None
         return known is None or known.is_off(project, self._path)
 

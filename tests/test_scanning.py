@@ -12,6 +12,7 @@ import pytest
 from hooked import environment, payload, ran, repository
 from talk import lines, said, talking
 
+from importers.projects import loaded_files
 from ledger import handover
 from ledger.cli import main
 from ledger.ledger import Ledger
@@ -247,6 +248,53 @@ def test_of_the_client_s_folder_a_link_is_as_good(home: Path, file: Path, note: 
     settled(file)
 
     assert current(file) == [(2, SAID.format(6543))]
+
+
+def test_a_memory_folder_that_is_a_link_is_of_its_project(
+    home: Path, file: Path, note: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    """Read by a session, by the command and as a tool writes it: the same project, and as off as that is."""
+    folder = note.parent
+    folder.rename(home / "vault")
+    folder.symlink_to(home / "vault")
+    assert main(["--file", str(file), "off", "--project", "demo"]) == 0
+    scanned(file)
+    assert counted(file) == 0
+    assert main(["--file", str(file), "on", "--project", "demo"]) == 0
+
+    told(home, file, note)
+    settled(file)
+    folder.joinpath("queue.md").write_text("The queue drops messages over 256 KB.")
+    scanned(file)
+
+    assert current(file) == [(2, SAID.format(6543)), (2, "The queue drops messages over 256 KB.")]
+    with open_reader(str(file)) as reader:
+        assert {row.project for row in reader.list_learnings().rows} == {"demo"}
+    capfd.readouterr()
+    assert main(["--file", str(file), "scan", "--json"]) == 0
+    assert json.loads(capfd.readouterr().out)["batches"] == []
+
+
+def test_the_client_s_folder_may_be_elsewhere(
+    home: Path, file: Path, note: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    """`CLAUDE_CONFIG_DIR`: a session, the hook of a tool and the command look there, and nowhere else."""
+    (home / ".claude").rename(home / "elsewhere")
+    monkeypatch.setenv("CLAUDE_CONFIG_DIR", str(home / "elsewhere"))
+    moved = home / "elsewhere" / note.relative_to(home / ".claude")
+    told(home, file, moved, CLAUDE_CONFIG_DIR=str(home / "elsewhere"))
+    settled(file)
+    assert current(file) == [(2, SAID.format(6543))]
+
+    moved.with_name("queue.md").write_text("The queue drops messages over 256 KB.")
+    scanned(file)
+
+    assert counted(file) == 2
+    capfd.readouterr()
+    assert main(["--file", str(file), "scan", "--json"]) == 0
+    assert json.loads(capfd.readouterr().out)["unchanged"] == 2
+    (home / "elsewhere" / "CLAUDE.md").write_text("- whatever\n")
+    assert str(home / "elsewhere" / "CLAUDE.md") in loaded_files(str(home / "demo"), str(home))
 
 
 @pytest.mark.parametrize("held", [b'{"/a": [Infinity, 1, 1]}', b"\xff\x00[", b"[1, 2]", b'{"/a": 1}', b"[" * 9_999])
