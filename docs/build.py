@@ -200,6 +200,7 @@ ENVIRONMENT = {
     "CLAUDE_CODE_ENTRYPOINT": "set by the client: `sdk-cli` is a robot, which is shown nothing",
     "CLAUDE_CODE_SESSION_ATTENDED": "set by the client: `0` is a session that nobody sits at, a robot too",
     "CLAUDE_CODE_SESSION_ID": "set by the client: the session that a server's searches and saves are counted for",
+    "CLAUDE_PLUGIN_ROOT": "set by the client for a plugin's hooks: where setup is in force too, one of both answers",
     "CLAUDECODE": "set by the client: a server makes ready for its prompts at once",
     "PYTHONDONTWRITEBYTECODE": "Python's own; `learnings doctor` says when it is set",
     "XDG_DATA_HOME": "on Linux, the folder that holds `learnings/ledger.db` (default `~/.local/share`)",

@@ -49,6 +49,9 @@ TOOLS = ("tool", "tool-failed")
 NOTE_ENDING = ".md"
 """What a note's name ends in: for any other file that a tool wrote nothing is loaded."""
 
+PLUGIN_ROOT = "CLAUDE_PLUGIN_ROOT"
+"""Set by the client for the hooks of a plugin alone."""
+
 SHELL = "Bash"
 """The tool that may write any file and names none."""
 
@@ -93,9 +96,9 @@ class Asked:
         return not self.who.is_robot or known.allows_robots(self.path)
 
     def is_repeated(self, what: str) -> bool:
-        """Tell whether another hook answers this event already: where setup and plugin are both in force, all come
-        twice."""
-        return bool(self.who.session) and not self.kept.is_first(f"{what} {self.who.session}", self.now)
+        """Tell whether the other set-up answers this event already: where both are in force, each hook runs twice."""
+        own, other = ("plugin", "setup") if self.env.get(PLUGIN_ROOT) else ("setup", "plugin")
+        return bool(self.who.session) and not self.kept.is_first(f"{what} {self.who.session}", own, other, self.now)
 
     def repeated(self, learnings: Sequence[Learned]) -> frozenset[str]:
         """Return which of these stand in what the client has loaded in the event's folder."""

@@ -367,14 +367,16 @@ def older(path: str) -> None:
 
 @pytest.mark.parametrize("event", ["session-start", "subagent-start"])
 def test_where_two_set_ups_hear_an_event_one_answers(known: Ledger, folder: Path, event: str) -> None:
-    """Setup and plugin at once: of two hooks that begin together, one shows; another start of the session does."""
+    """Setup and plugin at once: of two hooks that begin together, one shows, and does so again at the next start."""
     with known.acting(known.actor):
         known.pin(known.reader.list_learnings().rows[0].id)
     given = json.dumps(payload(folder, source="startup", agent_id="a", agent_type="Explore")).encode()
     line, env = [PYTHON, "-I", "-S", SCRIPT, event], environment(Path(known.path))
     both = [
-        subprocess.Popen(line, env=env, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
-        for _ in range(2)
+        subprocess.Popen(
+            line, env={**env, **more}, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE
+        )
+        for more in ({}, {"CLAUDE_PLUGIN_ROOT": "/plugins/learnings"})
     ]
 
     for one in both:
