@@ -49,9 +49,6 @@ TOOLS = ("tool", "tool-failed")
 NOTE_ENDING = ".md"
 """What a note's name ends in: for any other file that a tool wrote nothing is loaded."""
 
-PLUGIN_ROOT = "CLAUDE_PLUGIN_ROOT"
-"""Set by the client for the hooks of a plugin alone."""
-
 SHELL = "Bash"
 """The tool that may write any file and names none."""
 
@@ -97,7 +94,7 @@ class Asked:
 
     def is_repeated(self, what: str) -> bool:
         """Tell whether the other set-up answers this event already: where both are in force, each hook runs twice."""
-        own, other = ("plugin", "setup") if self.env.get(PLUGIN_ROOT) else ("setup", "plugin")
+        own, other = ("plugin", "setup") if self.env.get("CLAUDE_PLUGIN_ROOT") else ("setup", "plugin")
         return bool(self.who.session) and not self.kept.is_first(f"{what} {self.who.session}", own, other, self.now)
 
     def repeated(self, learnings: Sequence[Learned]) -> frozenset[str]:
