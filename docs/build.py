@@ -200,10 +200,12 @@ ENVIRONMENT = {
     "CLAUDE_CODE_ENTRYPOINT": "set by the client: `sdk-cli` is a robot, which is shown nothing",
     "CLAUDE_CODE_SESSION_ATTENDED": "set by the client: `0` is a session that nobody sits at, a robot too",
     "CLAUDE_CODE_SESSION_ID": "set by the client: the session that a server's searches and saves are counted for",
+    "CLAUDE_PLUGIN_ROOT": "set by the client for a plugin's hooks: where setup is in force too, one of both answers",
     "CLAUDECODE": "set by the client: a server makes ready for its prompts at once",
     "PYTHONDONTWRITEBYTECODE": "Python's own; `learnings doctor` says when it is set",
     "XDG_DATA_HOME": "on Linux, the folder that holds `learnings/ledger.db` (default `~/.local/share`)",
-    "CLAUDE_CONFIG_DIR": "`learnings setup claude-code`: the folder of both its files (default `~/.claude`, and `~`)",
+    "CLAUDE_CONFIG_DIR": "Claude Code's own folder, with its settings, instructions and notes (default `~/.claude`; "
+    "the file of its servers is in it too, else in `~`)",
     "CODEX_HOME": "`learnings setup codex`: the folder of `config.toml` (default `~/.codex`)",
     "XDG_CONFIG_HOME": "`learnings setup vscode`: the folder that holds `Code/User/mcp.json` (default `~/.config`)",
     "APPDATA": "the same on Windows",

@@ -120,7 +120,7 @@ def play(session: Session) -> None:
     session.run("help")
     session.run("help", "undo")
     session.run("init")
-    session.run("import", memory, session.folder / "missing.md", expected=10)
+    session.run("import", memory, session.folder / "missing.md", expected=BadInput.exit_code)
     session.run("scan")
     index = session.folder / ".claude" / "agent-memory" / "cook" / "MEMORY.md"
     index.parent.mkdir()

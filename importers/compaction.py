@@ -162,9 +162,17 @@ class _Index:
             gone = [number for at in run for number in self.pieces[at].block.numbers]
             between = (number for number in range(gone[0], gone[-1]) if not self.lines[number - 1].strip())
             rest.update(dict.fromkeys([*gone, *between], ""))
-            rest[gone[0]] = self._link(run) + _end(self.lines[gone[-1] - 1])
+            rest[gone[0]] = self._link(run) + self._link_end(gone, rest)
         index = "".join(rest.get(number, line) for number, line in enumerate(self.lines, 1))
         return Compaction(index, self._part(runs), len(numbers), cliff.cliff(index).first_cut)
+
+    def _link_end(self, gone: list[int], rest: dict[int, str]) -> str:
+        """Return how a link's line ends: as the last one that goes, which of a text without an end may be without one.
+
+        Not so when a line stays between those that go, such as a rule: it would be of the link's.
+        """
+        stays = any(number not in rest for number in range(gone[0] + 1, gone[-1]))
+        return _end(self.lines[gone[-1] - 1]) or (self.end if stays else "")
 
     def _runs(self, gone: set[int]) -> Iterator[list[int]]:
         """Yield neighbours that move together, with what leads their list when all of that moves."""

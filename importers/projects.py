@@ -14,6 +14,7 @@ import stat
 from typing import NamedTuple
 
 from importers.files import Unread, decoded, read_bytes, read_head
+from ledger.home import client_folder
 from ledger.model import PROJECT_CHARS
 
 POINTER_BYTES = 4_096
@@ -162,12 +163,12 @@ def memory_folder(path: str, home: str) -> str:
     """Return where the client keeps the notes of the project that a folder belongs to, whether it is there or not."""
     repository = repository_of(path)
     root = repository.main if repository is not None else os.path.abspath(path)
-    return os.path.join(home, ".claude", "projects", slug(root), "memory")
+    return os.path.join(client_folder(home), "projects", slug(root), "memory")
 
 
 def default_places(home: str) -> list[str]:
     """Return the memory folders of a user's client that exist: of every project, and of every agent."""
-    claude = os.path.join(home, ".claude")
+    claude = client_folder(home)
     found = [os.path.join(folder, "memory") for folder in _folders(os.path.join(claude, "projects"))]
     found += _folders(os.path.join(claude, "agent-memory"))
     return [folder for folder in found if os.path.isdir(folder)]

@@ -14,6 +14,7 @@ from importers import export, files, memory_notes, projects
 from importers.files import Unread
 from ledger import own_copy
 from ledger.errors import BadArgument
+from ledger.home import client_folder
 from ledger.model import EVERYWHERE, PROJECT_CHARS, TRUST_FILES, TRUST_NOTES, Diagnostic, Draft, Reading
 
 Progress = Callable[[int, int], None]
@@ -75,14 +76,22 @@ def read_note(path: str, home: str | None = None) -> Reading:
 
     A note that is gone is read as gone.
     """
-    real = _resolved(os.path.abspath(path))
-    client = projects.slug_folder(real)
-    return read_notes([path], os.path.join(client, "memory") if client is not None else os.path.dirname(real), home)
+    named = os.path.abspath(path)
+    real = _resolved(named)
+    client, told = projects.slug_folder(real), projects.slug_folder(named)
+    if client is not None or told is None:
+        folder = os.path.join(client, "memory") if client is not None else os.path.dirname(real)
+        return read_notes([path], folder, home)
+    memory = os.path.join(told, "memory")
+    return read_notes([path], os.path.realpath(memory), home, named=memory)
 
 
-def read_notes(paths: Iterable[str], folder: str, home: str | None, progress: Progress | None = None) -> Reading:
-    """Read some notes of a folder as `read_note` reads one."""
+def read_notes(
+    paths: Iterable[str], folder: str, home: str | None, progress: Progress | None = None, named: str | None = None
+) -> Reading:
+    """Read some notes of a folder as `read_note` reads one; `named` is what leads there, when that is a link."""
     scan = _Scan(None, None, home, TRUST_FILES)
+    scan.leads(named or folder, folder)
     reals = [_resolved(os.path.abspath(path)) for path in paths]
     for path in (*files.walk(folder).files, *reals):
         scan.notes.setdefault(path, folder)
@@ -117,13 +126,25 @@ class _Scan:
         self.loose = loose
         self.progress = progress
         self.home = home
-        self.own = os.path.realpath(os.path.join(home, ".claude")) if home else None
+        self.own = os.path.realpath(client_folder(home)) if home else None
         self.parts: dict[tuple[str, int], _Part] = {}
         self.notes: dict[str, str] = {}
         self.exports: list[str] = []
         self.diagnostics: list[Diagnostic] = []
         self.projects: dict[str, str] = {}
         self.trusts: dict[str, int] = {}
+        self.linked: dict[str, str] = {}
+
+    def leads(self, named: str, real: str) -> None:
+        """Hear which folder is meant by a name: a memory folder that is a link is of the project whose it is."""
+        client = projects.slug_folder(named)
+        if client is not None and projects.slug_folder(real) is None:
+            self.linked[os.path.join(real, "")] = client
+
+    def _client(self, path: str) -> str | None:
+        """Return the client's folder of the project that a note is of, None when it is of no such folder."""
+        linked = next((client for folder, client in self.linked.items() if path.startswith(folder)), None)
+        return projects.slug_folder(path) or linked
 
     def add(self, path: str) -> bool:
         """List a file, or the files of a folder; return False when there is none."""
@@ -135,6 +156,7 @@ class _Scan:
             mode = os.lstat(real).st_mode
         except (OSError, ValueError):
             return False
+        self.leads(path, real)
         if stat.S_ISDIR(mode):
             self._add_folder(real)
         elif memory_notes.sniff(real):
@@ -152,10 +174,12 @@ class _Scan:
     def _trust(self, path: str) -> int:
         folder = os.path.dirname(path)
         if folder not in self.trusts:
+            client = self._client(path)
+            led = os.path.realpath(client) if client is not None and client in self.linked.values() else path
             around = projects.repository_of(folder)
             is_loose = around is None
-            is_cloned = around is not None and self._is_below(around.work_tree) and not self._is_memory(path)
-            is_own = self._is_below(path) and not is_cloned
+            is_cloned = around is not None and self._is_below(around.work_tree) and not self._is_memory(led)
+            is_own = self._is_below(led) and not is_cloned
             self.trusts[folder] = TRUST_NOTES if is_own else self.loose if is_loose else TRUST_FILES
         return self.trusts[folder]
 
@@ -165,7 +189,7 @@ class _Scan:
 
     def _is_below(self, path: str) -> bool:
         """Tell whether a path lies below the user's `.claude`."""
-        return self.own is not None and path.startswith(self.own + os.sep)
+        return self.own is not None and (path + os.sep).startswith(self.own + os.sep)
 
     # -- listing ----------------------------------------------------------------------------------------------------
 
@@ -288,7 +312,7 @@ class _Scan:
 
     def _find_project(self, path: str, folder: str) -> str:
         """Return the project of a memory folder: from transcripts, for every project, from git, or by its name."""
-        client = projects.slug_folder(path)
+        client = self._client(path)
         if client is not None:
             name, is_told = projects.project_of_slug(client)
             if not is_told:
@@ -296,7 +320,7 @@ class _Scan:
                 self._part(NOTES, path).diagnostics.append(Diagnostic(folder, None, "project-guessed", message))
             return name
         above, agents = os.path.split(os.path.dirname(folder))
-        if agents.startswith("agent-memory") and os.path.basename(above) == ".claude":
+        if agents.startswith("agent-memory") and (os.path.basename(above) == ".claude" or above == self.own):
             return EVERYWHERE if above == self.own else projects.project_of(above) or projects.folder_name(above[:-8])
         return projects.project_of(folder) or projects.folder_name(folder)
 

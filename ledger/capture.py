@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 
 from ledger import handover, ingest, place, sql
 from ledger.errors import BadInput
-from ledger.home import machine_of
+from ledger.home import client_folder, machine_of
 from ledger.ingest import Imported
 from ledger.ledger import Ledger
 from ledger.model import TRUST_AGENT, TRUST_NOTES, Reading, hook
@@ -52,11 +52,19 @@ def is_note(path: str, home: str, places: Iterable[str] = ()) -> bool:
     if not path.lower().endswith(".md") or not os.path.isabs(path):
         return False
     real = os.path.join(os.path.realpath(os.path.dirname(path)), os.path.basename(path))
-    own = os.path.join(os.path.realpath(home), ".claude", "")
-    parts = real.split(os.sep)
-    if real.startswith(own) and ("memory" in parts[:-1] or "agent-memory" in parts[:-1]):
-        return True
+    own = client_folder(home)
+    for named, top in ((os.path.normpath(path), own), (real, os.path.realpath(own))):  # each may be a link
+        folder = _memory_of(named, os.path.join(top, ""))
+        if folder is not None and real.startswith(os.path.join(os.path.realpath(folder), "")):
+            return True
     return any(real == root or real.startswith(os.path.join(root, "")) for root in places)
+
+
+def _memory_of(path: str, own: str) -> str | None:
+    """Return the memory folder below the client's own that a path leads into, None when it leads into none."""
+    below = path.removeprefix(own).split(os.sep)[:-1] if path.startswith(own) else []
+    at = next((number for number, part in enumerate(below, 1) if part in ("memory", "agent-memory")), None)
+    return own + os.sep.join(below[:at]) if at is not None else None
 
 
 def _brought(ledger: Ledger, path: str, notes: Notes) -> Imported:

@@ -15,6 +15,7 @@ from ledger.cli_call import DRY_RUN, Arg, Call, Result, command
 from ledger.cli_progress import bar
 from ledger.cli_read import settings
 from ledger.errors import BadArgument, BadInput
+from ledger.home import client_folder
 from ledger.model import TRUST_NOTES, schema_path
 
 if TYPE_CHECKING:
@@ -63,8 +64,11 @@ def scan(call: Call) -> Result:
     """Import every memory folder of this user's client, what was imported before, and the places of `scan_paths`."""
     from importers.registry import default_places
 
-    places = default_places(os.path.expanduser("~"))
-    call.remark(f"{len(places)} memory folders found below ~/.claude")
+    home = os.path.expanduser("~")
+    places = default_places(home)
+    own = client_folder(home)
+    shown = "~/.claude" if own == os.path.join(home, ".claude") else own
+    call.remark(f"{len(places)} memory folders found below {shown}")
     places += _more_places(call)
     if places:
         return _imported(call, places, None)

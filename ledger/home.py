@@ -34,6 +34,12 @@ def default_file(env: Mapping[str, str], platform: str) -> str:
     return os.path.join(base, "learnings", "ledger.db")
 
 
+def client_folder(home: str) -> str:
+    """Return where Claude Code keeps its own files: this process's user may have named another place."""
+    named = os.environ.get("CLAUDE_CONFIG_DIR", "")
+    return named if named and home == os.path.expanduser("~") else os.path.join(home, ".claude")
+
+
 def machine_of(path: str) -> str | None:
     """Return the opaque id of this machine beside a ledger file, None when it has none yet (`place.machine_id`)."""
     found = head_text(path + ".machine", 100).strip()

@@ -5,7 +5,8 @@ nothing. What a tool wrote, a compaction summed up and an agent said last is
 handed to the queue (`handover.py`) and answered by nothing. Whatever goes wrong
 is noted in `sessions.db` and answered by nothing: a hook never delays or breaks
 a prompt. Robots get and feed nothing unless the setting `robots` is on;
-`LEARNINGS_OFF=1` and the setting `off` come first.
+`LEARNINGS_OFF=1` and the setting `off` come first: all that is kept then is which notes a
+tool wrote, marked as feeding nothing, since they would pass for a person's edit.
 The way from the working folder to the project is the caller's, because it lies
 above this level.
 Lean path: stdlib only, and `typing` only where the read path brings it.
@@ -41,6 +42,9 @@ BUSY_MS = 100
 
 LEDGER = "ledger"
 """Name of the breaker of the ledger's file."""
+
+TOOLS = ("tool", "tool-failed")
+"""Events that tell who wrote a note, which is remembered whatever is switched off."""
 
 NOTE_ENDING = ".md"
 """What a note's name ends in: for any other file that a tool wrote nothing is loaded."""
@@ -88,6 +92,11 @@ class Asked:
             return False
         return not self.who.is_robot or known.allows_robots(self.path)
 
+    def is_repeated(self, what: str) -> bool:
+        """Tell whether the other set-up answers this event already: where both are in force, each hook runs twice."""
+        own, other = ("plugin", "setup") if self.env.get("CLAUDE_PLUGIN_ROOT") else ("setup", "plugin")
+        return bool(self.who.session) and not self.kept.is_first(f"{what} {self.who.session}", own, other, self.now)
+
     def repeated(self, learnings: Sequence[Learned]) -> frozenset[str]:
         """Return which of these stand in what the client has loaded in the event's folder."""
         loaded, folder = self.at_hand(), self.text("cwd")
@@ -106,6 +115,8 @@ class Asked:
 
         A robot feeds nothing while the ledger cannot be read.
         """
+        if is_off(self.env):
+            return False
         return not self.who.is_robot or (self.peeked is not None and self.peeked.allows_robots(self.path))
 
 
@@ -174,8 +185,10 @@ def run(
         files_of: tells what the client loads in a folder, which is not repeated; None when that is not known.
     """
     act = EVENTS.get(event)
-    if act is None or is_off(env) or not os.path.isfile(path):
+    if act is None or not os.path.isfile(path):
         return ""
+    if is_off(env):
+        return _marked(Asked(payload, env, path, project_of, clock(), files_of), event) if event in TOOLS else ""
     asked, begun = Asked(payload, env, path, project_of, clock(), files_of), time.perf_counter()
     try:
         if event in CAPTURES:
@@ -192,6 +205,16 @@ def run(
     if asked.peeked is not None:
         asked.kept.passed(LEDGER)
     return said
+
+
+def _marked(asked: Asked, event: str) -> str:
+    """Remember what a tool wrote in a session that is switched off, for it would pass for a person's edit; no trace
+    of the session itself is left."""
+    try:
+        tool_used(asked)
+    except Exception as error:  # noqa: BLE001 - as in `run`
+        noted(asked, event, error)
+    return ""
 
 
 def _seen(asked: Asked) -> None:
@@ -237,6 +260,8 @@ def prompt_answered(asked: Asked, recall: Recall) -> tuple[str, Sequence[str]]:
 def session_started(asked: Asked) -> tuple[str, Sequence[str]]:
     """Answer the start of a session: the start block; where a context went, the newest summary and what it held."""
     source = asked.text("source") or "startup"
+    if asked.is_repeated(f"start {source}"):
+        return "", ()
     text = ready.given(asked) if source == "startup" else None
     if text is None:
         asked.project()
@@ -277,7 +302,7 @@ def subagent_started(asked: Asked) -> tuple[str, Sequence[str]]:
     """
     agent = asked.text("agent_id")
     project = asked.project()
-    if not asked.text("agent_type") or not asked.is_served():
+    if not asked.text("agent_type") or not asked.is_served() or asked.is_repeated(f"subagent {agent}"):
         return "", ()
     session = f"{asked.who.session}/{agent}"
     task = next((asked.text(name) for name in TEXT_FIELDS if asked.text(name).strip()), "")

@@ -14,6 +14,7 @@ from typing import NamedTuple
 
 from ledger import cliff, place, sql
 from ledger.echo import Heard, Learned, is_doubted, telling
+from ledger.home import client_folder
 from ledger.reader import Reader
 
 NAMES = ("CLAUDE.md", "CLAUDE.local.md", os.path.join(".claude", "CLAUDE.md"), "AGENTS.md")
@@ -73,7 +74,8 @@ def instructions(cwd: str, home: str) -> list[str]:
     for folder in _upward(cwd):
         found += [os.path.join(folder, name) for name in NAMES]
         found += _below(os.path.join(folder, ".claude", "rules"))
-    found += [os.path.join(home, ".claude", "CLAUDE.md"), *_below(os.path.join(home, ".claude", "rules"))]
+    own = client_folder(home)
+    found += [os.path.join(own, "CLAUDE.md"), *_below(os.path.join(own, "rules"))]
     return [path for path in dict.fromkeys(found) if os.path.isfile(path) and not os.path.islink(path)]
 
 
@@ -167,8 +169,9 @@ class Loaded:
     def watched(self, folder: str, home: str) -> list[str]:
         """Return the files and folders on which depends what is loaded in a folder, whether they are there or not."""
         found = list(self._files_of(folder)[:FILES_MAX])
-        for above in (*_upward(folder), *([home] if home else [])):
-            rules = os.path.join(above, ".claude", "rules")
+        own = client_folder(home) if home else ""
+        tops = [(above, os.path.join(above, ".claude", "rules")) for above in _upward(folder)]
+        for above, rules in (*tops, *([(own, os.path.join(own, "rules"))] if own else [])):
             found += [rules, *(os.path.join(above, name) for name in NAMES)]
             found += sorted(os.path.dirname(path) for path in _below(rules))
         return list(dict.fromkeys(found))

@@ -35,6 +35,9 @@ DAYS = 30
 FIRED_DAYS = 400
 """Days after which the last success and fault of an event and entrypoint go: `doctor` asks for them, years do not."""
 
+TWICE_S = 5
+"""Within this, the same event of the same session that another set-up heard is the same one."""
+
 REST_S = 60
 """Seconds after which something that hung is tried again, once."""
 
@@ -97,6 +100,9 @@ ACTS = """INSERT INTO actor (actor, session, at) VALUES (:actor, :session, :at)
 ON CONFLICT (actor) DO UPDATE SET at = excluded.at"""
 TELL = """INSERT INTO told (line, at) VALUES (:line, :at)
 ON CONFLICT (line) DO UPDATE SET at = excluded.at WHERE substr(told.at, 1, 10) < substr(excluded.at, 1, 10)"""
+FIRST = """INSERT INTO told (line, at) SELECT :line, :at
+WHERE NOT EXISTS (SELECT 1 FROM told WHERE line = :other AND at >= :since)
+ON CONFLICT (line) DO UPDATE SET at = excluded.at"""
 READY = "SELECT stamp, head, day, project, text, exposure FROM ready WHERE cwd = :cwd"
 KEEP_READY = """INSERT OR REPLACE INTO ready (cwd, stamp, head, day, project, text, exposure)
 VALUES (:cwd, :stamp, :head, :day, :project, :text, :exposure)"""
@@ -206,6 +212,13 @@ class Sessions:
     def is_news(self, line: str, now: float) -> bool:
         """Tell whether a remark was not made today yet, and note that it is made now; a file at fault has no news."""
         return self._changed(TELL, {"line": plain(line, FAULT_CHARS), "at": moment(now)})
+
+    def is_first(self, what: str, own: str, other: str, now: float) -> bool:
+        """Tell whether the other set-up has not answered just this, and note that this one does; yes in doubt."""
+        line, theirs = plain(f"{own} {what}"), plain(f"{other} {what}")
+        binds = {"line": line, "other": theirs, "at": moment(now), "since": moment(now - TWICE_S)}
+        done = self._done(lambda connection: connection.execute(FIRST, binds).rowcount > 0, make=True)
+        return done is None or bool(done)
 
     def ready(self, cwd: str) -> tuple[Any, ...] | None:
         """Return the start block that is kept for a folder, as `ready.py` reads it."""

@@ -85,8 +85,7 @@ def put_in(target: Target) -> Change:
     _writable(target.path)
     if not target.has_ours(text):
         return Change(target.path, before, after, before)
-    kept = read(target.path + BACKUP)
-    former = None if kept is None else _text(kept, target.path + BACKUP)
+    former = _former(target, read(target.path + BACKUP))
     rest = target.take(text, former)
     if target.is_same(rest, former or ""):
         return Change(target.path, before, after, is_kept=True)
@@ -104,17 +103,29 @@ def take_out(target: Target) -> Change:
     if before is None:
         return Change(target.path, None, None, is_kept=True)
     backup = read(target.path + BACKUP)
-    former = None if backup is None else _text(backup, target.path + BACKUP)
+    former = _former(target, backup)
     text = _text(before, target.path)
     rest = target.take(text, former)
     after: bytes | None = rest.encode("utf-8")
     if former is not None and target.is_same(rest, former):
         after = backup
-    elif former is None and rest != text and target.is_same(rest, "") and not os.path.islink(target.path):
+    elif backup is None and rest != text and target.is_same(rest, "") and not os.path.islink(target.path):
         after = None
     if after != before:
         _writable(target.path)
     return Change(target.path, before, after, is_kept=True)
+
+
+def _former(target: Target, backup: bytes | None) -> str | None:
+    """Return what a backup says, None when there is none or it is none of settings: it stays, and tells nothing."""
+    if backup is None:
+        return None
+    try:
+        text = _text(backup, target.path + BACKUP)
+        target.is_same(text, text)
+    except FileFault:
+        return None
+    return text
 
 
 def read(path: str) -> bytes | None:

@@ -37,6 +37,13 @@ WAIT_S = 2.0
 SWITCH_S = 0.000_5
 """After this the interpreter lets another thread on, while a step is done; else an answer would wait 5 ms each time."""
 
+FRESH_S = 5.0
+"""Age below which a note is not read yet: it may be an agent's, whose hook is still on its way to tell so."""
+
+LATER_S, LATER_MAX = 1.0, 60
+"""How long a step sleeps that had nothing to do but wait for that, and how often; what is left then is the next
+session's."""
+
 STATE_BYTES = 8_388_608
 SAVED_AFTER = 64
 """What part of the notes may be read between two writings of what they were: one in so many."""
@@ -70,8 +77,9 @@ class Scanning:
         self._steps: list[Step] | None = None
         self._known: dict[str, Stamp] = {}
         self._file: BinaryIO | None = None
-        self._ms, self._unsaved = 0.0, 0
+        self._ms, self._unsaved, self._put_off = 0.0, 0, 0
         self._is_news = self._is_read = False
+        self._named: dict[str, str] = {}
 
     def step(self) -> float | None:
         """Read the next few notes; return for how long to sleep then, None when nothing is left. Never raises."""
@@ -80,8 +88,12 @@ class Scanning:
             if self._steps is None:
                 self._steps = self._begun()
             if self._steps:
+                if not self._is_told(self._steps[0]):
+                    return self._later(self._steps)
                 with self._yielding():
-                    self._read(self._steps[0])
+                    is_read = self._read(self._steps[0])
+                if not is_read:
+                    return self._later(self._steps)
                 self._steps.pop(0)
         except Exception as error:  # noqa: BLE001 - the next session tries again, and `doctor` is told
             if self._steps:  # a ledger that cannot even be looked at is told by others
@@ -110,7 +122,8 @@ class Scanning:
         if not self._may_read() or not self._locked():
             return []
         self._known = self._remembered()
-        folders = [os.path.realpath(folder) for folder in projects.default_places(home)]
+        self._named = {os.path.realpath(folder): folder for folder in projects.default_places(home)}
+        folders = list(self._named)
         with suppress(OSError):
             own = os.path.realpath(projects.memory_folder(os.getcwd(), home))
             folders.sort(key=lambda folder: folder != own)
@@ -147,10 +160,33 @@ class Scanning:
         for at in range(0, len(paths), NOTES_STEP):
             yield Step(folder, {path: changed[path] for path in paths[at : at + NOTES_STEP]}, not before and at == 0)
 
+    # -- whether it may be read ----------------------------------------------------------------------------------------
+
+    def _is_told(self, step: Step) -> bool:
+        """Tell whether hooks have said by now what they know of these notes, and nothing of it waits to be settled.
+
+        What an agent has just written would pass for a person's edit.
+        """
+        from ledger import handover
+
+        now = self._clock()
+        if any(_is_fresh(path, now) for path in step.notes):
+            return False
+        return not handover.waiting(self._path, handover.SOON)
+
+    def _later(self, steps: list[Step]) -> float | None:
+        """Put the first step behind the others; give up what has waited too long."""
+        self._put_off += 1
+        if self._put_off <= LATER_MAX:
+            steps.append(steps.pop(0))
+            return LATER_S
+        steps.clear()
+        return self.step()
+
     # -- what is done with them --------------------------------------------------------------------------------------
 
-    def _read(self, step: Step) -> None:
-        """Bring a few notes in, as `learnings scan` would."""
+    def _read(self, step: Step) -> bool:
+        """Bring a few notes in, as `learnings scan` would; False when somebody has just written one of them."""
         from importers.plan import plan, vanished
         from importers.registry import read_notes
         from ledger import capture, ingest, sql_log
@@ -163,7 +199,11 @@ class Scanning:
                 inside = os.path.join(step.folder, "")
                 paths += sorted(path for path in stood if path.startswith(inside) and not os.path.lexists(path))
             before = ledger.store.head().seq
-            reading = capture.fed(ledger, read_notes(paths, step.folder, os.path.expanduser("~"), self._waits))
+            named = self._named.get(step.folder)
+            found = read_notes(paths, step.folder, os.path.expanduser("~"), self._waits, named)
+            if not self._is_told(step):
+                return False
+            reading = capture.fed(ledger, found)
             for part in capture.by_hand(ledger, reading):
                 self._waits()
                 ingest.run(ledger, part, plan, vanished)
@@ -176,12 +216,13 @@ class Scanning:
         self._unsaved, self._is_read = self._unsaved + 1, True
         if self._unsaved > len(self._known) // SAVED_AFTER:
             self._remember()
+        return True
 
     def _is_off(self, folder: str) -> bool:
         """Tell whether the project of a folder was switched off; it is looked at again when it is on."""
         from ledger.hook import peek
 
-        known, client = peek(self._path), projects.slug_folder(folder)
+        known, client = peek(self._path), projects.slug_folder(self._named[folder])
         project = projects.project_of_slug(client)[0] if client is not None else None
         return known is None or known.is_off(project, self._path)
 
@@ -229,7 +270,7 @@ class Scanning:
         try:
             found = json.loads(self._file.read(STATE_BYTES) or b"{}")
             return {str(path): (int(at), int(size), int(inode)) for path, (at, size, inode) in found.items()}
-        except (ValueError, TypeError, AttributeError, RecursionError):
+        except (ValueError, TypeError, AttributeError, OverflowError, RecursionError):
             return {}
 
     def _remember(self) -> None:
@@ -240,6 +281,15 @@ class Scanning:
         self._file.write(json.dumps(self._known).encode())
         self._file.flush()
         self._unsaved = 0
+
+
+def _is_fresh(path: str, now: float) -> bool:
+    """Tell whether a note was written, or got its name, within the last seconds; what is of tomorrow was not."""
+    try:
+        found = os.lstat(path)
+    except OSError:
+        return False
+    return any(0 <= now - at < FRESH_S for at in (found.st_mtime, found.st_ctime))
 
 
 def _stamp(path: str) -> Stamp | None:

@@ -134,6 +134,25 @@ def test_what_is_no_note_is_left_alone(ledger: Ledger, notes: Notes, home: Path,
     assert not os.path.exists(Written(ledger).path)
 
 
+def test_a_note_is_told_by_where_it_lies_below_the_client_s_folder(tmp_path: Path) -> None:
+    """Not by the name of a home, nor by a link out of a memory folder; a memory folder may be a link itself."""
+    home = tmp_path / "memory"
+    projects = home / ".claude" / "projects"
+    for folder in (projects / "-a" / "memory" / "deeper", projects / "-b", tmp_path / "vault", tmp_path / "src"):
+        folder.mkdir(parents=True)
+    (projects / "-b" / "memory").symlink_to(tmp_path / "vault")
+    (projects / "-a" / "memory" / "out").symlink_to(tmp_path / "src")
+
+    def is_note(*parts: str) -> bool:
+        return capture.is_note(str(projects.joinpath(*parts)), str(home))
+
+    assert is_note("-a", "memory", "deeper", "n.md")
+    assert is_note("-b", "memory", "n.md")
+    assert not is_note("..", "CLAUDE.md")
+    assert not is_note("-a", "memory", "out", "n.md")
+    assert not is_note("-a", "memory", "..", "n.md")
+
+
 def test_a_note_below_a_folder_that_was_imported_counts(
     ledger: Ledger, notes: Notes, home: Path, tmp_path: Path
 ) -> None:

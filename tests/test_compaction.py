@@ -57,6 +57,13 @@ def test_the_last_entries_move_until_the_rest_is_loaded_with_room_to_spare() -> 
     assert found.part.endswith(numbered(260)[len(numbered(179)) :])
 
 
+def test_a_line_that_stays_between_those_that_go_is_not_put_behind_the_link() -> None:
+    """A rule, in a text whose last line does not end."""
+    found = made(numbered(210, " at night") + "\nPlain words.\n=====\n\n" + numbered(9)[:-1])
+
+    assert "\n=====\n" in found.left
+
+
 def test_units_are_counted_as_well_as_lines() -> None:
     """Few long lines are over the other limit."""
     found = made(numbered(60, " " + "é" * 600))

@@ -389,6 +389,33 @@ def older(path: str) -> None:
     connection.close()
 
 
+@pytest.mark.parametrize("event", ["session-start", "subagent-start"])
+def test_where_two_set_ups_hear_an_event_one_answers(known: Ledger, folder: Path, event: str) -> None:
+    """Setup and plugin at once: of two hooks that begin together, one shows, and does so again at the next start."""
+    with known.acting(known.actor):
+        known.pin(known.reader.list_learnings().rows[0].id)
+    given = json.dumps(payload(folder, source="startup", agent_id="a", agent_type="Explore")).encode()
+    line, env = [PYTHON, "-I", "-S", SCRIPT, event], environment(Path(known.path))
+    both = [
+        subprocess.Popen(
+            line, env={**env, **more}, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE
+        )
+        for more in ({}, {"CLAUDE_PLUGIN_ROOT": "/plugins/learnings"})
+    ]
+
+    for one in both:
+        assert one.stdin is not None
+        one.stdin.write(given)
+        one.stdin.close()
+        one.stdin = None
+    said = [one.communicate(timeout=30)[0] for one in both]
+
+    assert sum(b"recalled-learnings" in text for text in said) == 1
+    assert sum(not text for text in said) == 1
+    again = {"source": "resume"} if event == "session-start" else {"agent_id": "b", "agent_type": "Explore"}
+    assert "recalled-learnings" in answered(known, event, folder, **again)
+
+
 @pytest.mark.parametrize("harm", [garbage, torn, other, older])
 @pytest.mark.parametrize("event", SHOWS)
 def test_a_ledger_that_cannot_be_read_is_silence_and_a_line_for_doctor(
@@ -399,7 +426,7 @@ def test_a_ledger_that_cannot_be_read_is_silence_and_a_line_for_doctor(
     harm(known.path)
     given = payload(folder, prompt=PROMPT, agent_id="a", agent_type="Explore")
 
-    found = [hook.run(event, given, PERSON, known.path, project_of) for _ in range(2)]
+    found = [hook.run(event, {**given, "session_id": name}, PERSON, known.path, project_of) for name in ("s1", "s2")]
 
     assert found == ["", ""]
     (fired,) = Sessions(known.path).fired(time.time())

@@ -108,16 +108,17 @@ def test_a_robot_feeds_nothing_unless_the_setting_says_so(
 
 @EACH
 def test_what_is_switched_off_keeps_nothing(ledger: Ledger, given: dict[str, dict[str, Any]], event: str) -> None:
-    """A session by its environment, then a project by the setting; of a note there, only that a tool wrote it."""
+    """A session by its environment, then a project by the setting; of a note, only that a tool wrote it."""
     env = environment(Path(ledger.path))
     ran(event, given[event], {**env, "LEARNINGS_OFF": "1"})
-    assert not os.path.exists(handover.folder_beside(ledger.path))
+    assert [record["feeds"] for _, record in queued(ledger)] == ([False] if event in NOTES else [])
+    assert not os.path.exists(os.path.join(os.path.dirname(ledger.path), "sessions.db"))
     setting(ledger.path, "off", '["demo"]')
 
     done = ran(event, given[event], env)
 
     assert done == (0, "", "")
-    assert [record["feeds"] for _, record in queued(ledger)] == ([False] if event in NOTES else [])
+    assert [record["feeds"] for _, record in queued(ledger)] == ([False, False] if event in NOTES else [])
 
 
 @EACH

@@ -223,7 +223,7 @@ def test_only_the_named_doors_are_used(path: Path) -> None:
     starts = {"subprocess"} if name == "ledger.doctor_server" else set()  # docs/decisions/0008
     listens = {"socket"} if name == "mcp_server.http" else set()  # docs/decisions/0016
     assert {"subprocess", "socket", "urllib.request", "http.client", "requests"} & imports(path) == starts | listens
-    doors = {"ledger.hook_main", "mcp_server.__main__"}
+    doors = {"ledger.hook_main", "mcp_server.__main__", "ledger.home"}
     assert "os.environ" not in text or is_cli(name[7:]) or name in doors
 
 

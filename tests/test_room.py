@@ -27,7 +27,7 @@ def held(ledger: Ledger, lane: str = LATER) -> list[dict[str, Any]]:
     """Return the records that wait, the oldest file first, and leave them there."""
     return [
         record for one in waiting(ledger.path, lane) for line in Path(one.path).read_bytes().splitlines()
-        if (record := handover._record(line)) is not None
+        if (record := handover.record(line)) is not None
     ]  # fmt: skip
 
 
@@ -112,7 +112,7 @@ def test_pointers_are_bounded_and_those_to_nothing_are_no_loss(
         path.write_text("x")
         handover.pointed(ledger.path, {"session_id": "s", "transcript_path": str(path)}, now=NOW)
         for one in waiting(ledger.path):
-            if record := handover._record(Path(one.path).read_bytes()):
+            if record := handover.record(Path(one.path).read_bytes()):
                 at = NOW + int(Path(record["transcript"]).stem)
                 os.utime(one.path, (at, at))
         if not number:

@@ -9,15 +9,16 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
-from hooked import payload, repository
+from hooked import environment, payload, ran, repository
 from talk import lines, said, talking
 
+from importers.projects import loaded_files
 from ledger import handover
 from ledger.cli import main
 from ledger.ledger import Ledger
 from ledger.reader import open_reader
 from ledger.sessions import Sessions
-from mcp_server.scanning import Scanning
+from mcp_server.scanning import LATER_MAX, LATER_S, NOTES_STEP, Scanning
 from mcp_server.settling import Settling
 
 PERSON = {"CLAUDE_CODE_ENTRYPOINT": "cli", "CLAUDE_CODE_SESSION_ATTENDED": "1"}
@@ -54,9 +55,14 @@ def note(home: Path) -> Path:
     return path
 
 
+def later() -> float:
+    """Return a time at which what was just written has lain for a while."""
+    return time.time() + 60
+
+
 def scanned(file: Path, env: dict[str, str] | None = None) -> int:
     """Do every step of a session; return how many there were."""
-    scanning = Scanning(str(file), PERSON if env is None else env, lambda: None)
+    scanning = Scanning(str(file), PERSON if env is None else env, lambda: None, clock=later)
     steps = 1
     while scanning.step() is not None:
         steps += 1
@@ -172,6 +178,135 @@ def test_what_a_robot_wrote_is_left_out_and_a_robot_reads_nothing(home: Path, fi
     assert current(file) == [(3, SAID.format(7000))]
 
 
+def told(home: Path, file: Path, note: Path, **env: str) -> None:
+    """Run the hook of a tool that wrote a note."""
+    given = payload(home / "demo", tool_name="Write", tool_input={"file_path": str(note)})
+    assert ran("tool", given, environment(file, HOME=str(home), **env)) == (0, "", "")
+
+
+def settled(file: Path) -> None:
+    """Do what hooks have handed over."""
+    assert Settling(str(file), PERSON, lambda: None).settle()
+
+
+def test_what_an_agent_wrote_while_its_session_was_off_is_no_person_s(home: Path, file: Path, note: Path) -> None:
+    """The hook of such a session says only who wrote it: nothing of it comes in until a person's words stand there."""
+    told(home, file, note)
+    settled(file)
+    note.write_text(SAID.format(7000))
+    told(home, file, note, LEARNINGS_OFF="1")
+    settled(file)
+
+    scanned(file)
+
+    assert current(file) == [(2, SAID.format(6543))]
+
+
+def test_what_a_hook_has_yet_to_say_is_waited_for(home: Path, file: Path, note: Path) -> None:
+    """A note that was just written is no person's edit because its hook is on its way, nor while that waits."""
+    told(home, file, note)
+    settled(file)
+    scanned(file)
+    note.write_text(SAID.format(7000))
+    session = Scanning(str(file), PERSON, lambda: None)
+
+    early = session.step()
+    told(home, file, note)
+    session._clock = later
+    waiting = session.step()
+    settled(file)
+    last = session.step()
+
+    assert (early, waiting, last) == (LATER_S, LATER_S, None)
+    assert current(file) == [(2, SAID.format(7000))]
+
+
+def test_a_note_that_never_comes_to_rest_keeps_no_other_waiting(file: Path, note: Path) -> None:
+    """The next session reads it; one of tomorrow is read at once."""
+    old = note.with_name("queue.md")
+    old.write_text("The queue drops messages over 256 KB.")
+    for number in range(NOTES_STEP):
+        note.with_name(f"a-{number}.md").write_text(f"Topic {number}: use port {5000 + number} of host {number}.")
+    os.utime(note, (time.time() + 86_400 + 60,) * 2)
+    os.utime(old, (later(),) * 2)
+
+    steps = scanned(file)
+
+    assert steps > LATER_MAX
+    assert counted(file) == NOTES_STEP
+    scanned(file)
+    assert counted(file) == NOTES_STEP
+
+
+def test_of_the_client_s_folder_a_link_is_as_good(home: Path, file: Path, note: Path) -> None:
+    """As people have it who keep it with their other settings: what a tool writes there comes in at once."""
+    (home / "dotfiles").mkdir()
+    (home / ".claude").rename(home / "dotfiles" / "claude")
+    (home / ".claude").symlink_to(home / "dotfiles" / "claude")
+    told(home, file, note)
+
+    settled(file)
+
+    assert current(file) == [(2, SAID.format(6543))]
+
+
+def test_a_memory_folder_that_is_a_link_is_of_its_project(
+    home: Path, file: Path, note: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    """Read by a session, by the command and as a tool writes it: the same project, and as off as that is."""
+    folder = note.parent
+    folder.rename(home / "vault")
+    folder.symlink_to(home / "vault")
+    assert main(["--file", str(file), "off", "--project", "demo"]) == 0
+    scanned(file)
+    assert counted(file) == 0
+    assert main(["--file", str(file), "on", "--project", "demo"]) == 0
+
+    told(home, file, note)
+    settled(file)
+    folder.joinpath("queue.md").write_text("The queue drops messages over 256 KB.")
+    scanned(file)
+
+    assert current(file) == [(2, SAID.format(6543)), (2, "The queue drops messages over 256 KB.")]
+    with open_reader(str(file)) as reader:
+        assert {row.project for row in reader.list_learnings().rows} == {"demo"}
+    capfd.readouterr()
+    assert main(["--file", str(file), "scan", "--json"]) == 0
+    assert json.loads(capfd.readouterr().out)["batches"] == []
+
+
+def test_the_client_s_folder_may_be_elsewhere(
+    home: Path, file: Path, note: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    """`CLAUDE_CONFIG_DIR`: a session, the hook of a tool and the command look there, and nowhere else."""
+    (home / ".claude").rename(home / "elsewhere")
+    monkeypatch.setenv("CLAUDE_CONFIG_DIR", str(home / "elsewhere"))
+    moved = home / "elsewhere" / note.relative_to(home / ".claude")
+    told(home, file, moved, CLAUDE_CONFIG_DIR=str(home / "elsewhere"))
+    settled(file)
+    assert current(file) == [(2, SAID.format(6543))]
+
+    moved.with_name("queue.md").write_text("The queue drops messages over 256 KB.")
+    scanned(file)
+
+    assert counted(file) == 2
+    capfd.readouterr()
+    assert main(["--file", str(file), "scan", "--json"]) == 0
+    assert json.loads(capfd.readouterr().out)["unchanged"] == 2
+    (home / "elsewhere" / "CLAUDE.md").write_text("- whatever\n")
+    assert str(home / "elsewhere" / "CLAUDE.md") in loaded_files(str(home / "demo"), str(home))
+
+
+@pytest.mark.parametrize("held", [b'{"/a": [Infinity, 1, 1]}', b"\xff\x00[", b"[1, 2]", b'{"/a": 1}', b"[" * 9_999])
+def test_what_is_remembered_may_be_anything(file: Path, note: Path, held: bytes) -> None:
+    """Then all is read again."""
+    Path(f"{file}.scanned").write_bytes(held)
+
+    scanned(file)
+
+    assert counted(file) == 1
+
+
 @pytest.mark.parametrize("where", ["session", "everywhere", "project"])
 def test_nothing_is_read_where_it_is_off(
     home: Path, file: Path, note: Path, where: str, monkeypatch: pytest.MonkeyPatch
@@ -193,7 +328,7 @@ def test_nothing_is_read_where_it_is_off(
 def test_of_sessions_that_begin_at_once_one_reads(file: Path, note: Path) -> None:
     """The other sees that somebody does."""
     note.with_name("queue.md").write_text("The queue drops messages over 256 KB.")
-    first = Scanning(str(file), PERSON, lambda: None)
+    first = Scanning(str(file), PERSON, lambda: None, clock=later)
     first._steps = first._begun()
 
     assert scanned(file) == 1
@@ -207,7 +342,7 @@ def test_of_sessions_that_begin_at_once_one_reads(file: Path, note: Path) -> Non
 def test_a_step_waits_while_a_prompt_is_answered(file: Path, note: Path) -> None:
     """And goes on afterwards."""
     asked: Iterator[bool] = iter([True, True, True])
-    scanning = Scanning(str(file), PERSON, lambda: None, lambda: next(asked, False))
+    scanning = Scanning(str(file), PERSON, lambda: None, lambda: next(asked, False), later)
 
     while scanning.step() is not None:
         pass
@@ -218,7 +353,7 @@ def test_a_step_waits_while_a_prompt_is_answered(file: Path, note: Path) -> None
 
 def test_a_ledger_that_cannot_be_written_is_told_to_doctor(file: Path, note: Path) -> None:
     """The next session tries again."""
-    scanning = Scanning(str(file), PERSON, lambda: None)
+    scanning = Scanning(str(file), PERSON, lambda: None, clock=later)
     scanning._steps = scanning._begun()
     with sqlite3.connect(file) as older:
         version = older.execute("PRAGMA user_version").fetchone()[0]

@@ -183,6 +183,25 @@ def test_uninstall_keeps_a_backup_that_is_the_only_copy(home: Path, run: Inside)
     assert f"{home}/.claude.json{BACKUP} stays" in done.err
 
 
+@pytest.mark.parametrize("held", [b"garbage{", b"\xff\xfe", b"[]"])
+def test_a_backup_that_is_none_of_settings_stands_in_no_way(home: Path, run: Inside, held: bytes) -> None:
+    """Exactly what is ours goes, and what lies there stays; setup goes on as well."""
+    settings = home / ".claude" / "settings.json"
+    settings.parent.mkdir(parents=True, exist_ok=True)
+    settings.write_bytes(b'{"a":1}')
+    run("setup", "claude-code")
+    backup = Path(f"{settings}{BACKUP}")
+    backup.write_bytes(held)
+
+    again = run("setup", "claude-code", "--allow-tools")
+    backup.write_bytes(held)
+    out = run("setup", "claude-code", "--uninstall")
+
+    assert (again.code, out.code) == (0, 0)
+    assert json.loads(settings.read_bytes()) == {"a": 1}
+    assert backup.read_bytes() == held
+
+
 def test_a_file_that_setup_made_goes_again_only_when_nothing_else_is_in_it(home: Path, run: Inside) -> None:
     """The client writes its state into the file of servers."""
     run.document("setup", "claude-code")

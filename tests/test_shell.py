@@ -173,7 +173,7 @@ def test_links_are_not_followed(around: Around) -> None:
 
 
 def _records(path: str) -> list[dict[str, Any]]:
-    return [record for line in Path(path).read_bytes().splitlines() if (record := handover._record(line))]
+    return [record for line in Path(path).read_bytes().splitlines() if (record := handover.record(line))]
 
 
 def test_an_answer_of_megabytes_does_not_hide_what_a_command_wrote(around: Around) -> None:
