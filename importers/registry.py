@@ -175,10 +175,12 @@ class _Scan:
         folder = os.path.dirname(path)
         if folder not in self.trusts:
             client = self._client(path)
-            led = os.path.realpath(client) if client is not None and client in self.linked.values() else path
+            is_linked = client is not None and client in self.linked.values()
+            led = os.path.realpath(client) if client is not None and is_linked else path
             around = projects.repository_of(folder)
             is_loose = around is None
-            is_cloned = around is not None and self._is_below(around.work_tree) and not self._is_memory(led)
+            is_inside = around is not None and self._is_below(around.work_tree) and not self._is_memory(led)
+            is_cloned = is_inside or (is_linked and not is_loose)  # a link into a repository lends it no trust
             is_own = self._is_below(led) and not is_cloned
             self.trusts[folder] = TRUST_NOTES if is_own else self.loose if is_loose else TRUST_FILES
         return self.trusts[folder]

@@ -273,11 +273,12 @@ def _guarded(act: Any, *given: Any) -> None:
 
 
 def _refused(error: LedgerError, is_json: bool) -> int:
-    """Print an error in one line, and as a document when one was asked for."""
+    """Print an error in one line, and as a document when one was asked for; that a guard failed quotes nothing."""
+    spoken = clean if isinstance(error, GuardFailed) else _spoken
     if is_json:
-        told = {"code": error.code, "message": _spoken(error.message), "hint": error.hint and _spoken(error.hint)}
+        told = {"code": error.code, "message": spoken(error.message), "hint": error.hint and spoken(error.hint)}
         _tried(sys.stdout, dumped({"error": told}) + "\n", is_json=True)
-    _tried(sys.stderr, "learnings: " + _spoken(str(error)) + "\n")
+    _tried(sys.stderr, "learnings: " + spoken(" ".join(str(error).split())) + "\n")
     return error.exit_code
 
 

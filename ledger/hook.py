@@ -22,7 +22,7 @@ import time
 from ledger import ready, sql
 from ledger.home import machine_of
 from ledger.ready import branch_of
-from ledger.sessions import MACHINE, OFF, PROMPT, SHOWN, SILENT, Sessions, caller
+from ledger.sessions import MACHINE, OFF, PROMPT, SHOWN, SILENT, Sessions, caller, scrubbed
 from ledger.settings import is_off as is_project_off
 from ledger.settings import serves_robots
 
@@ -260,7 +260,7 @@ def prompt_answered(asked: Asked, recall: Recall) -> tuple[str, Sequence[str]]:
 def session_started(asked: Asked) -> tuple[str, Sequence[str]]:
     """Answer the start of a session: the start block; where a context went, the newest summary and what it held."""
     source = asked.text("source") or "startup"
-    if asked.is_repeated(f"start {source}"):
+    if asked.is_repeated(f"start {asked.who.source}"):
         return "", ()
     text = ready.given(asked) if source == "startup" else None
     if text is None:
@@ -302,7 +302,7 @@ def subagent_started(asked: Asked) -> tuple[str, Sequence[str]]:
     """
     agent = asked.text("agent_id")
     project = asked.project()
-    if not asked.text("agent_type") or not asked.is_served() or asked.is_repeated(f"subagent {agent}"):
+    if not asked.text("agent_type") or not asked.is_served() or asked.is_repeated(f"subagent {scrubbed(agent)}"):
         return "", ()
     session = f"{asked.who.session}/{agent}"
     task = next((asked.text(name) for name in TEXT_FIELDS if asked.text(name).strip()), "")

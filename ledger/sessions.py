@@ -151,10 +151,10 @@ def caller(env: Mapping[str, str], session: str, project: str | None = None, sou
     """Return who calls, as the environment that the client gives its hooks and servers says."""
     attended = env.get("CLAUDE_CODE_SESSION_ATTENDED", "") != "0"
     known = source if source in SOURCES else None
-    return Caller(_scrubbed(session), project, env.get("CLAUDE_CODE_ENTRYPOINT", ""), attended, known)
+    return Caller(scrubbed(session), project, env.get("CLAUDE_CODE_ENTRYPOINT", ""), attended, known)
 
 
-def _scrubbed(session: str) -> str:
+def scrubbed(session: str) -> str:
     """Return a session's name as it may be kept: a UUID as it is, anything else without secrets, '' when that fails."""
     if len(session) == 36 and session[8:24:5] == "----" and not session.strip("0123456789abcdefABCDEF-"):
         return session

@@ -181,8 +181,8 @@ def refused(sentence: str) -> CallToolResult:
 
     try:
         sentence = redact.guarded("an error", sentence).text
-    except GuardFailed:
-        sentence = "refused; why is not said, because it could not be searched for secrets"
+    except GuardFailed as error:
+        sentence = str(error)
     return CallToolResult(content=[TextContent(type="text", text=clean(sentence)[:ERROR_CHARS])], is_error=True)
 
 

@@ -220,6 +220,7 @@ def test_every_statement_of_the_read_path_is_fenced(place: Place) -> None:
         "seqs": json.dumps(list(range(1, 50))), "before": sql.NOW, "after": 0, "page": 1_000, "state": "current",
         "first": "lrn_", "last": "lrn_{", "moment": "2030-01-01", "age": "-1000000 hours", "match": MARK, "seq": 5,
         "words": json.dumps([MARK]), "day": "2030-01-01",
+        "since": "2000-01-01", "path": "/", "key": b"",
     }  # fmt: skip
     spills = {}
     with open_fenced(str(place.served.file), ["ours"]) as fenced:

@@ -11,7 +11,7 @@ from conftest import FakeClock
 
 from importers.plan import plan, vanished
 from importers.registry import read_note, scan_paths
-from ledger import begin, capture, ingest, review
+from ledger import begin, capture, handover, ingest, review
 from ledger.capture import Notes
 from ledger.ledger import Ledger
 from ledger.model import TRUST_AGENT, TRUST_NOTES, Draft, agent, hook, importer, inferred, person
@@ -186,7 +186,8 @@ class Month:
         """Let the client's tool write a note."""
         path = self.note(self.memory, name)
         used = {"session_id": "s-1", "tool_name": "Write", "tool_input": {"file_path": str(path)}, "cwd": "/src/demo"}
-        capture.tool_used(self.ledger, used, self.notes, str(self.home))
+        assert handover.noted(self.ledger.path, used).kept
+        capture.settle(self.ledger, self.notes, str(self.home), lambda _: "demo")
 
     def scan(self, *paths: Path) -> None:
         """Scan folders, as the command does."""

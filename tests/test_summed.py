@@ -27,8 +27,8 @@ def answered(ledger: Ledger, event: str, folder: Path, **more: object) -> str:
     return str(json.loads(said).get("hookSpecificOutput", {}).get("additionalContext", "")) if said else ""
 
 
-def test_a_compaction_is_not_answered_by_an_older_summary_of_its_own_session(ledger: Ledger, folder: Path) -> None:
-    """The client has just put a newer one into the context; after that session, it is the newest all the same."""
+def test_the_newest_summary_says_whose_it_is(ledger: Ledger, folder: Path) -> None:
+    """After a compaction the session's own is of an earlier one; to another session it is that of a session before."""
     ledger.summarise("s0", "demo", "We moved the nightly job.")
     ledger.summarise("s1", "demo", "We are about to try the gateway.")
 
@@ -37,9 +37,10 @@ def test_a_compaction_is_not_answered_by_an_older_summary_of_its_own_session(led
         for source, session in (("compact", "s1"), ("clear", "s2"))
     )
 
-    assert "about to try" not in compact
-    assert "We moved the nightly job." in compact
+    assert "about to try" in compact
+    assert "from an earlier compaction" in compact
     assert "about to try" in clear
+    assert "summary of an earlier session of demo" in clear
 
 
 def test_a_summary_that_still_waits_is_shown(ledger: Ledger, folder: Path) -> None:

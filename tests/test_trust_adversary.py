@@ -215,7 +215,8 @@ def test_no_command_takes_trust_as_an_argument() -> None:
     """Whoever types a command is a person; there is nothing to set."""
     from ledger.cli import COMMANDS, command_of
 
-    writing = [found for found in map(command_of, COMMANDS) if any(arg.name == "--dry-run" for arg in found.arguments)]
+    named = [name for name in COMMANDS if name != "token"]  # there it is the most that others are given
+    writing = [found for found in map(command_of, named) if any(arg.name == "--dry-run" for arg in found.arguments)]
 
     names = {arg.name.strip("-") for found in writing for arg in found.arguments}
 
