@@ -36,6 +36,9 @@ from ledger.view import View, content, derived_id, source_id
 BATCH_EVENTS = 500
 """Most events of one transaction: readers wait 43 to 64 ms (p95) for such a commit, 2,000 bring no more speed."""
 
+SENSITIVE = "called-sensitive"
+"""Stands in the place of a screen's rule when the source itself calls a text sensitive."""
+
 TRIES = 20
 """Plans made anew because somebody else appended meanwhile, before giving up."""
 
@@ -92,8 +95,13 @@ class Stale(Exception):
     """The log moved on since the plan was made."""
 
 
-def ready(key: bytes, drafts: Iterable[Draft]) -> tuple[list[Found], list[tuple[Draft, Diagnostic]]]:
+def ready(
+    key: bytes, drafts: Iterable[Draft], held: frozenset[str] = frozenset()
+) -> tuple[list[Found], list[tuple[Draft, Diagnostic]]]:
     """Return the drafts that may be stored, scrubbed and with their keys, and those that may not, each with a reason.
+
+    Args:
+        held: locators of drafts to withhold, whatever the screen finds.
 
     Raises:
         GuardFailed: the redactor or the screen could not run; nothing is stored.
@@ -110,12 +118,13 @@ def ready(key: bytes, drafts: Iterable[Draft]) -> tuple[list[Found], list[tuple[
             continue
         clean = passed.draft
         assert clean.source is not None
+        own = (SENSITIVE,) if draft.source.locator in held else ()
         found.append(
             Found(
                 clean,
                 chain.locator_key(key, clean.source.locator),
                 chain.content_key(key, clean.problem, clean.solution, clean.project),
-                tuple(dict.fromkeys(finding.rule for finding in passed.findings)),
+                tuple(dict.fromkeys((*(finding.rule for finding in passed.findings), *own))),
                 passed.kinds,
             )
         )
@@ -162,7 +171,7 @@ class _Import:
         own = f"export:{ledger.store.ledger_id}:"
         others = [draft for draft in drafts if not (draft.source and draft.source.locator.startswith(own))]
         self.own = len(drafts) - len(others)
-        self.found, refused = ready(self.key, others)
+        self.found, refused = ready(self.key, others, reading.held)
         self.diagnostics = [*reading.diagnostics, *(remark for _, remark in refused)]
         # What stands at a place whose text cannot be stored has not gone: the place counts as not read.
         unfit = [draft.source for draft, remark in refused if remark.code != "echoed"]
@@ -365,7 +374,8 @@ class _Import:
         drafts = [NewEvent(kind, stream, data, body, own_id)]
         if held:
             rules = {"rules": list(found.findings)}
-            why = {"reason": "withheld by the screen; look with `learnings show` and release or reject it"}
+            by = "its source, which calls it sensitive" if found.findings == (SENSITIVE,) else "the screen"
+            why = {"reason": f"withheld by {by}; look with `learnings show` and release or reject it"}
             drafts.append(NewEvent("learning.quarantined", stream, rules, why, derived_id(own_id)))
         return drafts
 
