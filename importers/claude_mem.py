@@ -390,6 +390,7 @@ class _File:
     def __init__(self, path: str, project: str | None) -> None:
         self.path, self.project = path, project
         self.named: str | None = None
+        """The project of rows that name none; without it the folder's name is."""
         self.drafts: list[Draft] = []
         self.whole: set[str] = set()
         self.held: set[str] = set()
@@ -404,7 +405,9 @@ class _File:
                 at = self._last[code]
                 one = self.diagnostics[at]
                 self.diagnostics[at] = one._replace(message=f"{one.message} (so {made - SHOWN:,} more)")
-        return Parsed(self.drafts, frozenset(self.whole), frozenset(self.held), self.diagnostics, is_complete, rank)
+        unnamed = self.named or folder_name(self.path.rpartition("/")[0] or "/")
+        drafts = [draft if draft.project else draft._replace(project=unnamed) for draft in self.drafts]
+        return Parsed(drafts, frozenset(self.whole), frozenset(self.held), self.diagnostics, is_complete, rank)
 
     def say(self, code: str, line: int | None, message: str) -> None:
         """Make a remark; of many alike the last one tells how many there were."""
@@ -449,14 +452,8 @@ class _File:
         ))  # fmt: skip
 
     def _place(self, row: dict[str, Any]) -> str:
-        """Return the project: the one its project was merged into, its own, the export's, else the folder's name."""
-        return (
-            self.project
-            or _project(row.get("merged_into_project"))
-            or _project(row.get("project"))
-            or self.named
-            or folder_name(self.path.rpartition("/")[0] or "/")
-        )
+        """Return the project: the one its project was merged into, else its own; '' when it names none."""
+        return self.project or _project(row.get("merged_into_project")) or _project(row.get("project")) or ""
 
     def _locator(self, row: dict[str, Any], problem: str, line: int | None) -> str:
         """Return what finds an observation again: session, time and id, the same in a database and its exports.

@@ -36,6 +36,9 @@ from ledger.view import View, content, derived_id, source_id
 BATCH_EVENTS = 500
 """Most events of one transaction: readers wait 43 to 64 ms (p95) for such a commit, 2,000 bring no more speed."""
 
+KINDS = {"memory-notes": "memory-note"}
+"""Kind of the sources that an importer reads, where it is not the importer's own name; only those can be gone for it."""
+
 SENSITIVE = "called-sensitive"
 """Stands in the place of a screen's rule when the source itself calls a text sensitive."""
 
@@ -279,7 +282,8 @@ class _Import:
         whole = frozenset(chain.locator_key(self.key, locator) for locator in self.whole)
         read = whole | {one.locator_key for one in self.found}
         connection = store.connection()
-        standing = connection.execute(sql_log.STANDING).fetchall()
+        kind = {"kind": KINDS.get(self.reading.importer, self.reading.importer)}
+        standing = connection.execute(sql_log.STANDING, kind).fetchall()
         gone = self.vanished([(bytes(key), path) for _, key, path in standing], read, self.reading.roots, self.unread)
         scan = Scan(self.found, whole, gone)
         known = Knowledge(connection, self.reading.trust).of(
