@@ -142,7 +142,7 @@ def database(path: str, project: str | None = None) -> Parsed:
     with foreign_sqlite.snapshot(path) as connection:
         try:
             return _Database(connection, path, project).parsed()
-        except (sqlite3.Error, MemoryError, OverflowError):
+        except (sqlite3.Error, UnicodeError, MemoryError, OverflowError):
             raise foreign_sqlite.damaged() from None
 
 
@@ -181,7 +181,7 @@ class _Database:
             for row in foreign_sqlite.rows(self.connection, TABLE, names):
                 total += 1
                 self._take(row)
-        except sqlite3.Error:
+        except (sqlite3.Error, UnicodeError):
             message = f"it is damaged after {total:,} observations; the rest was left out"
             self.file.say("damaged-rows", None, message)
             return False

@@ -139,7 +139,7 @@ def _opened(copied: str) -> sqlite3.Connection:
         ):  # fmt: skip
             connection.execute(f"PRAGMA {pragma}")
         connection.execute("SELECT count(*) FROM sqlite_schema").fetchone()
-    except (sqlite3.Error, MemoryError):
+    except (sqlite3.Error, UnicodeError, MemoryError):
         connection.close()
         raise damaged() from None
     return connection
@@ -188,7 +188,7 @@ def count(connection: sqlite3.Connection, table: str) -> int:
         if not columns(connection, table):
             return 0
         return int(connection.execute(f"SELECT count(*) FROM {_quoted(table)}").fetchone()[0])
-    except sqlite3.Error:
+    except (sqlite3.Error, UnicodeError):
         return 0
 
 

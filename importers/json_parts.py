@@ -127,10 +127,7 @@ class Scanner:
         self._take(b"[")
         while self.peek() != b"]":
             yield self.part()
-            if self.peek() == b",":
-                self.at += 1
-            elif self.peek() != b"]":
-                raise self._broken()
+            self._end_of_one(b"]")
         self.at += 1
 
     def members(self) -> Iterator[str]:
@@ -148,11 +145,15 @@ class Scanner:
             seen.add(key)
             self._take(b":")
             yield key
-            if self.peek() == b",":
-                self.at += 1
-            elif self.peek() != b"}":
-                raise self._broken()
+            self._end_of_one(b"}")
         self.at += 1
+
+    def _end_of_one(self, closes: bytes) -> None:
+        """Go behind the comma after an element; none stands before the mark that closes."""
+        is_more = self.peek() == b","
+        self.at += is_more
+        if is_more == (self.peek() == closes):
+            raise self._broken()
 
     def _key(self) -> str:
         found = _STRING.match(self.raw, self.at)

@@ -37,7 +37,7 @@ BATCH_EVENTS = 500
 """Most events of one transaction: readers wait 43 to 64 ms (p95) for such a commit, 2,000 bring no more speed."""
 
 KINDS = {"memory-notes": "memory-note"}
-"""Kind of the sources that an importer reads, where it is not the importer's own name; only those can be gone for it."""
+"""Kind of the sources an importer reads, where it is not the importer's name; for it only those can be gone."""
 
 SENSITIVE = "called-sensitive"
 """Stands in the place of a screen's rule when the source itself calls a text sensitive."""

@@ -389,7 +389,7 @@ def test_a_database_that_is_written_all_the_while_is_read_as_of_one_moment(tmp_p
     writer = subprocess.Popen(
         [sys.executable, "-c", WRITER, str(path)], stdout=subprocess.PIPE, env={**os.environ, "PYTHONPATH": tests}
     )
-    taken = 0
+    taken, refusals = 0, list[str]()
     try:
         assert writer.stdout is not None
         assert writer.stdout.readline() == b"begun\n"
@@ -397,7 +397,7 @@ def test_a_database_that_is_written_all_the_while_is_read_as_of_one_moment(tmp_p
             try:
                 found = claude_mem.database(str(path))
             except Unread as refused:
-                assert refused.code == "busy"
+                refusals.append(refused.code)
                 continue
             numbers = [int(draft.title.split()[-1]) for draft in found.drafts if draft.title]
             taken += 1
@@ -408,6 +408,7 @@ def test_a_database_that_is_written_all_the_while_is_read_as_of_one_moment(tmp_p
         writer.kill()
         writer.communicate()
     assert taken > 0
+    assert set(refusals) <= {"busy"}
 
 
 def test_the_copy_has_no_name_while_it_is_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -502,7 +503,7 @@ HOSTILE: dict[str, tuple[Callable[[Path], object], str]] = {
     "a log that is a pipe": (lambda path: os.mkfifo(f"{path}-wal"), "not-regular"),
     "a log that is a link": (lambda path: Path(f"{path}-wal").symlink_to("/dev/zero"), "symlink"),
     "a terabyte": (giant, "too-large"),
-    "a log of a terabyte": (lambda path: (Path(f"{path}-wal").touch(), os.truncate(f"{path}-wal", 1 << 40)), "too-large"),
+    "a log of a terabyte": (lambda path: giant(Path(f"{path}-wal")), "too-large"),
     "cut in the middle": (cut, "damaged"),
     "scribbled over": (scribbled, "damaged"),
     "pages that never end": (circular, "damaged"),

@@ -1,15 +1,18 @@
 """Good files with bytes changed anywhere: what is read of them are texts, or a refusal by name."""
 
+import json
 import random
 import sys
 from collections.abc import Iterable
+from pathlib import Path
 from types import FrameType
 from typing import Any
 
+import foreign
 import pytest
 from test_malformed import exported, note, row
 
-from importers import export, files, memory_notes
+from importers import claude_mem, export, files, memory_notes
 from importers.files import Unread
 
 MUTATIONS = 20_000
@@ -89,6 +92,14 @@ def read_as_export(raw: bytes) -> Iterable[Any]:
         return ()
 
 
+def read_as_claude_mem(raw: bytes) -> Iterable[Any]:
+    """Return the drafts of an export of claude-mem."""
+    try:
+        return claude_mem.parse(raw, "/w/c.json").drafts
+    except Unread:
+        return ()
+
+
 INDEX = (
     b"# Memory\n\nUse the pooler:\n\n- port 6543, **why:** 5432 refuses\n- [ports](ports.md): which port\n\n"
     b"## Build\n\nRun `make`.\n"
@@ -97,10 +108,17 @@ TOPIC = note(
     "name: pooler-port\ndescription: Which port\nmetadata:\n  type: feedback\n  tags: [db, net]",
     "Use port 6543.\n\n**Why:** x",
 )
+ROWS = [
+    foreign.observation(1, "Pool timed out", facts='["one", "two"]', concepts=["gotcha"], subtitle="in a container"),
+    foreign.observation(2, None, text="an old body", type="sensitive", merged_into_project="shop"),
+]
+ANSWER = {"content": [{"type": "text", "text": json.dumps(ROWS)}]}
 READERS = {
     "index": (read_as_note, INDEX),
     "topic": (read_as_topic, TOPIC),
     "export": (read_as_export, exported(row(1, "use port 6543"), row(2, "run make", supersedes=["lrn_00000001"]))),
+    "claude-mem": (read_as_claude_mem, json.dumps(foreign.export(*ROWS), indent=1).encode()),
+    "claude-mem answer": (read_as_claude_mem, json.dumps(ANSWER).encode()),
 }
 
 
@@ -115,6 +133,39 @@ def test_twenty_thousand_changed_files_raise_nothing(name: str) -> None:
             assert isinstance(draft.problem, str)
             assert draft.problem.strip()
             assert draft.solution.strip()
+
+
+def read_changed_databases(tmp_path: Path, many: int) -> int:
+    """Read a database with bytes changed in place, again and again; return how many still gave something."""
+    path = tmp_path / "c.db"
+    foreign.database(path, *ROWS, *(foreign.observation(one, "t", narrative="n" * 900) for one in range(3, 40))).close()
+    good = path.read_bytes()
+    draw = random.Random("changed database")
+    given = 0
+    for _ in range(many):
+        raw = bytearray(good)
+        for _ in range(draw.randint(1, 12)):
+            at = draw.randrange(len(raw))
+            raw[at : at + 1] = draw.choice((draw.randbytes(1), b"\0", b"\xff", draw.randbytes(4)))
+        path.write_bytes(raw[: draw.choice((len(raw), len(raw), len(raw), draw.randrange(len(raw))))])
+        try:
+            drafts = claude_mem.database(str(path)).drafts
+        except Unread:
+            continue
+        given += bool(drafts)
+        assert all(draft.problem.strip() and draft.solution.strip() for draft in drafts)
+    return given
+
+
+def test_changed_databases_raise_nothing(tmp_path: Path) -> None:
+    """Whatever bytes a database holds, it is read to drafts that are texts, or refused by name."""
+    assert read_changed_databases(tmp_path, 1_000) > 100
+
+
+@pytest.mark.soak
+def test_twenty_thousand_changed_databases_raise_nothing(tmp_path: Path) -> None:
+    """The same, as often as the other readers are tried."""
+    assert read_changed_databases(tmp_path, MUTATIONS) > 2_000
 
 
 @pytest.mark.soak
