@@ -114,7 +114,7 @@ def play(session: Session) -> None:
     session.run("help")
     session.run("help", "undo")
     session.run("init")
-    session.run("import", memory, session.folder / "missing.md")
+    session.run("import", memory, session.folder / "missing.md", expected=10)
     session.run("scan")
     noted = session.run("query", "staging database port", "--explain")["hits"][0]["id"]
     title = ("--title", "port of the pooler")
