@@ -14,7 +14,7 @@ from typing import Any
 from importers.export import DEPTH_MAX, DIGITS_MAX, LINE_BYTES, Unreadable, check, refuse, unique
 
 TOO_DEEP = f"it nests more than {DEPTH_MAX} levels"
-_UTF16 = (b"\xff\xfe", b"\xfe\xff")
+UTF16 = (b"\xff\xfe", b"\xfe\xff")
 _BLANKS = re.compile(rb"[ \t\r\n]*+")
 _STRING = re.compile(rb'"[^"\\]*+(?:\\.[^"\\]*+)*+"', re.DOTALL)
 _MARK = re.compile(rb'"[^"\\]*+(?:\\.[^"\\]*+)*+"|[\[\]{}"]', re.DOTALL)
@@ -75,7 +75,7 @@ def plain_utf8(raw: bytes) -> bytes:
     Raises:
         Unreadable: it is UTF-16 that cannot be decoded.
     """
-    if raw[:2] not in _UTF16:
+    if raw[:2] not in UTF16:
         return raw.removeprefix(b"\xef\xbb\xbf")
     try:
         return raw.decode("utf-16").encode("utf-8")
