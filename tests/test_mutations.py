@@ -1,5 +1,6 @@
 """Good files with bytes changed anywhere: what is read of them are texts, or a refusal by name."""
 
+import io
 import json
 import random
 import sys
@@ -12,7 +13,7 @@ import foreign
 import pytest
 from test_malformed import exported, note, row
 
-from importers import claude_mem, export, files, memory_notes
+from importers import claude_mem, export, files, memory_notes, transcript
 from importers.files import Unread
 
 MUTATIONS = 20_000
@@ -133,6 +134,41 @@ def test_twenty_thousand_changed_files_raise_nothing(name: str) -> None:
             assert isinstance(draft.problem, str)
             assert draft.problem.strip()
             assert draft.solution.strip()
+
+
+TURNS = b"".join(
+    json.dumps({"uuid": str(at), "sessionId": "s", "timestamp": "2026-11-30T08:00:00Z", "cwd": "/w", **one}).encode()
+    + b"\n"
+    for at, one in enumerate(
+        (
+            {"type": "user", "message": {"role": "user", "content": "remember: use <b>6543</b>"}},
+            {"type": "assistant", "message": {"id": "m", "content": [{"type": "text", "text": "yes"}]}},
+            {
+                "type": "assistant",
+                "message": {"id": "m", "content": [{"type": "tool_use", "name": "Bash", "input": {}}]},
+            },
+            {
+                "type": "user",
+                "message": {"content": [{"type": "tool_result", "content": [{"type": "text", "text": "x"}]}]},
+            },
+            {"type": "progress", "data": {}},
+        )
+    )
+)
+
+
+def test_twenty_thousand_changed_transcripts_raise_nothing() -> None:
+    """Whatever bytes a transcript holds, it is read to turns of known speakers, and to its end or a cut line."""
+    draw = random.Random("changed transcript")
+
+    for _ in range(MUTATIONS):
+        raw = mutated(TURNS, draw)
+        found = transcript.Transcript(io.BytesIO(raw), "/w/t.jsonl")
+        for turn in found:
+            assert turn.speaker in transcript.SPEAKERS
+            assert turn.uuid
+            turn.text.encode("utf-8")
+        assert found.consumed == len(raw) or found.diagnostics[-1].code == "line-cut"
 
 
 def read_changed_databases(tmp_path: Path, many: int) -> int:
