@@ -163,6 +163,12 @@ BAD: dict[str, tuple[bytes, str]] = {
     "levels in a message": (line(5, "BAD").replace(b'"BAD"', b"[" * 500 + b"]" * 500), "line-deep"),
     "a kind twice": (b'{"type": "user", "type": "assistant", "uuid": "x", "message": {}}\n', "line-twice"),
     "a role twice": (line(5, "BAD").replace(b'"role"', b'"role": "x", "role"'), "line-twice"),
+    "a role twice without a blank": (
+        b'{"type":"user","uuid":"x","message":{"role":"user","role":"assistant","content":"BAD"}}\n',
+        "line-twice",
+    ),
+    "a kind twice without a blank": (b'{"type":"user","uuid":"x","message":{},"type":"assistant"}\n', "line-twice"),
+    "a key twice in other letters": (b'{"type":"user","uuid":"x","\\u0075uid":"y","message":{}}\n', "line-twice"),
     "no number": (line(5, "BAD").replace(b'"message"', b'"cost": NaN, "message"'), "line-json"),
     "an id without end": (line(5, "BAD", sessionId="a" * 100_000), "line-id"),
     "a line id without end": (line(5, "BAD", uuid="a" * 1_000), "line-id"),
