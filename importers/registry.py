@@ -21,6 +21,9 @@ Progress = Callable[[int, int], None]
 
 NOTES = "memory-notes"
 
+PASTED = "pasted"
+"""Stands for the path of a text that was pasted."""
+
 FOREIGN = (".json", ".db", ".sqlite", ".sqlite3")
 """Names that other tools' memories have; what such a file is, its content says."""
 
@@ -70,8 +73,7 @@ def scan_paths(
     Raises:
         BadArgument: none of the paths exists, or `project` cannot be a project's name.
     """
-    if project is not None and not 0 < len(project.strip()) <= PROJECT_CHARS:
-        raise BadArgument(f"a project's name has 1 to {PROJECT_CHARS} characters; nothing was written")
+    _check_project(project)
     asked = list(paths)
     scan = _Scan(project, progress, home, loose)
     missing = [path for path in asked if not scan.add(path)]
@@ -100,6 +102,27 @@ def read_note(path: str, home: str | None = None) -> Reading:
     part.paths.append(real)
     scan._read_note(real)
     return scan._reading(NOTES, scan._trust(real), part)
+
+
+def pasted(text: str, project: str | None = None) -> Reading:
+    """Read what somebody pasted: rows of claude-mem, or an answer of its server. It is no file, so nothing can be gone.
+
+    Raises:
+        BadArgument: nothing of it can be taken, or `project` cannot be a project's name.
+    """
+    _check_project(project)
+    try:
+        parsed = claude_mem.parse(text.encode("utf-8", "surrogatepass"), PASTED, project)
+    except Unread as error:
+        raise BadArgument(error.message.replace("the file was skipped", "nothing was written")) from None
+    drafts = [draft._replace(source=draft.source and draft.source._replace(path=None)) for draft in parsed.drafts]
+    whole, told, held = parsed.whole, parsed.diagnostics, parsed.held
+    return Reading(claude_mem.KIND, TRUST_FILES, (PASTED,), drafts, whole, (), (), told, project, held)
+
+
+def _check_project(project: str | None) -> None:
+    if project is not None and not 0 < len(project.strip()) <= PROJECT_CHARS:
+        raise BadArgument(f"a project's name has 1 to {PROJECT_CHARS} characters; nothing was written")
 
 
 class _Part:
