@@ -411,6 +411,31 @@ def test_a_database_that_is_written_all_the_while_is_read_as_of_one_moment(tmp_p
     assert set(refusals) <= {"busy"}
 
 
+def test_a_log_that_is_begun_anew_between_two_copies_is_copied_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A writer moves its log into the database after that was copied: the first copy would lack what stood in it."""
+    path = tmp_path / "c.db"
+    with closing(foreign.database(path)) as connection:
+        connection.execute("PRAGMA wal_autocheckpoint = 0")
+        foreign.put(connection, POOLER)
+        copied, turns = foreign_sqlite._copy_file, list[str]()
+
+        def between(path: str, to: str, cap: int, may_miss: bool = False) -> bool:
+            turns.append(path[-4:])
+            if turns == ["c.db", "-wal"]:
+                connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+                foreign.put(connection, foreign.observation(2, "The queue is slow"))
+            return copied(path, to, cap, may_miss)
+
+        monkeypatch.setattr(foreign_sqlite, "_copy_file", between)
+
+        found = claude_mem.database(str(path))
+
+    assert [draft.title for draft in found.drafts] == ["Pool timed out", "The queue is slow"]
+    assert turns == ["c.db", "-wal"] * 2
+
+
 def test_the_copy_has_no_name_while_it_is_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """What a kill could leave behind would hold what no guard has seen yet."""
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path / "t"))
