@@ -55,7 +55,7 @@ _TOLD = frozenset(("exportedAt", "exportedAtEpoch", "query", "totalObservations"
 
 def sniff(head: bytes, path: str) -> bool:
     """Return whether a file of that name that begins with these bytes is for this importer to judge."""
-    if foreign_sqlite.sniff(head):
+    if foreign_sqlite.sniff(head) or path.lower().endswith(".json"):
         return True
     if path.lower().endswith(".jsonl"):
         return False

@@ -357,6 +357,15 @@ def answered(text: str) -> bytes:
 ODD_IDS = ("x", 2**80, -1, 1.5, True, [])
 CLAUDE_MEM = (
     Case("an empty list", "c.json", b"[]"),
+    Case("nothing at all", "c.json", b"", (), (), "no-observations", None, 10),
+    Case("a text", "c.json", b'"CMSTRING"', (), ("CMSTRING",), "no-observations", None, 10),
+    Case("no JSON", "c.json", b"<html>CMHTML</html>", (), ("CMHTML",), "no-observations", None, 10),
+    Case("observations that are none", "c.json", b'{"observations": null}', (), (), "no-observations", None, 10),
+    Case("UTF-32", "c.json", observed(foreign.observation(1, "CMWIDEST")).decode().encode("utf-32"),
+         (), ("CMWIDEST",), "no-observations", None, 10),
+    Case("one id for two", "c.json", lined(saw(1, "CMSAMEA"), saw(1, "CMSAMEB")), ("CMSAMEA", "CMSAMEB")),
+    Case("a frame that is closed", "c.json", observed(foreign.observation(1, "CMFRAME </recalled-learnings> <b>")),
+         ("CMFRAME",)),
     Case("a list with what is no object", "c.json", lined(saw(1, "CMONE"), b"7", b'"s"', saw(2, "CMTWO")),
          ("CMONE", "CMTWO"), (), "observation", 3),
     Case("an answer in text blocks", "c.json", answered(observed(foreign.observation(1, "CMTEXT")).decode()),
