@@ -138,19 +138,21 @@ def strict(line: bytes) -> dict[str, Any]:
         raise Unreadable("it is no JSON") from None
     if not isinstance(value, dict):
         raise Unreadable("it is no JSON object")
-    _check(value)
+    check(value)
     return value
 
 
-def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+def unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """Return the members of an object; raise `Unreadable` when a key stands in it twice."""
     made = dict(pairs)
     if len(made) < len(pairs):
-        raise Unreadable("a key stands in it twice")
+        raise Unreadable("a duplicate key stands in it")
     return made
 
 
-def _refuse(word: str) -> Any:
-    raise Unreadable("a number in it is none")
+def refuse(word: str) -> Any:
+    """Raise `Unreadable` for NaN and the infinities, which JSON does not know."""
+    raise Unreadable("NaN or an infinity stands in it, which is no JSON number")
 
 
 def _integer(digits: str) -> int:
@@ -159,7 +161,7 @@ def _integer(digits: str) -> int:
     return int(digits)
 
 
-def _check(value: Any) -> None:
+def check(value: Any) -> None:
     """Raise `Unreadable` for half surrogate pairs, U+0000 and depth, without recursion."""
     todo = [(value, 0)]
     while todo:
@@ -174,4 +176,4 @@ def _check(value: Any) -> None:
             todo += [(one, depth + 1) for one in item] if isinstance(item, list) else []
 
 
-_DECODER = json.JSONDecoder(object_pairs_hook=_unique, parse_constant=_refuse, parse_int=_integer)
+_DECODER = json.JSONDecoder(object_pairs_hook=unique, parse_constant=refuse, parse_int=_integer)

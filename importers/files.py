@@ -25,8 +25,8 @@ PATH_CHARS = LOCATOR_CHARS - 600
 """Longest path that still leaves room for a heading in a locator."""
 
 REFUSALS = frozenset({
-    "export-header", "file-name", "hard-link", "not-found", "not-regular", "not-text", "nul", "symlink", "too-large",
-    "unknown-kind", "unreadable",
+    "busy", "damaged", "export-header", "file-name", "hard-link", "no-observations", "not-found", "not-regular",
+    "not-text", "nul", "snapshot", "symlink", "too-large", "unknown-kind", "unreadable",
 })  # fmt: skip
 """Codes of diagnostics on a file of which nothing is taken, when they name no line of it; a header is line 1."""
 
@@ -210,8 +210,8 @@ def shown(path: str) -> str:
     return path.encode("utf-8", "surrogateescape").decode("utf-8", "backslashreplace")
 
 
-def walk(root: str, suffix: str = ".md") -> Walk:
-    """Return the files below a folder whose names end in `suffix`, in the order of their names.
+def walk(root: str, suffix: str | tuple[str, ...] = ".md") -> Walk:
+    """Return the files below a folder whose names end in `suffix`, or in one of several, in the order of their names.
 
     Links to folders are not entered. What is too deep, too many or not
     readable is `unread`, with a diagnostic.

@@ -10,7 +10,7 @@ import os
 import stat
 from collections.abc import Callable, Iterable, Iterator
 
-from importers import export, files, memory_notes, projects
+from importers import claude_mem, export, files, memory_notes, projects
 from importers.files import Unread
 from ledger import own_copy
 from ledger.errors import BadArgument
@@ -23,6 +23,13 @@ Progress = Callable[[int, int], None]
 NOTES = "memory-notes"
 
 default_places = projects.default_places
+
+PASTED = "pasted"
+"""Stands for the path of a text that was pasted."""
+
+FOREIGN = (".json", ".db", ".sqlite", ".sqlite3")
+"""Names that other tools' memories have; what such a file is, its content says."""
+
 
 MEMORY_FOLDERS = ("projects", "agent-memory")
 """Folders of `~/.claude` with the user's own notes. A repository elsewhere below it (a plugin, a skill) was cloned:
@@ -58,8 +65,7 @@ def scan_paths(
     Raises:
         BadArgument: none of the paths exists, or `project` cannot be a project's name.
     """
-    if project is not None and not 0 < len(project.strip()) <= PROJECT_CHARS:
-        raise BadArgument(f"a project's name has 1 to {PROJECT_CHARS} characters; nothing was written")
+    _check_project(project)
     asked = list(paths)
     scan = _Scan(project, progress, home, loose)
     missing = [path for path in asked if not scan.add(path)]
@@ -105,6 +111,27 @@ def read_notes(
     return scan._reading(NOTES, scan._trust(reals[0]), scan._part(NOTES, reals[0]))
 
 
+def pasted(text: str, project: str | None = None) -> Reading:
+    """Read what somebody pasted: rows of claude-mem, or an answer of its server. It is no file, so nothing can be gone.
+
+    Raises:
+        BadArgument: nothing of it can be taken, or `project` cannot be a project's name.
+    """
+    _check_project(project)
+    try:
+        parsed = claude_mem.parse(text.encode("utf-8", "surrogatepass"), PASTED, project)
+    except Unread as error:
+        raise BadArgument(error.message.replace("the file was skipped", "nothing was written")) from None
+    drafts = [draft._replace(source=draft.source and draft.source._replace(path=None)) for draft in parsed.drafts]
+    whole, told, held = parsed.whole, parsed.diagnostics, parsed.held
+    return Reading(claude_mem.KIND, TRUST_FILES, (PASTED,), drafts, whole, (), (), told, project, held)
+
+
+def _check_project(project: str | None) -> None:
+    if project is not None and not 0 < len(project.strip()) <= PROJECT_CHARS:
+        raise BadArgument(f"a project's name has 1 to {PROJECT_CHARS} characters; nothing was written")
+
+
 class _Part:
     """What goes into one reading."""
 
@@ -116,6 +143,7 @@ class _Part:
         self.unread: list[str] = []
         self.diagnostics: list[Diagnostic] = []
         self.read: list[str] = []
+        self.held: set[str] = set()
 
 
 class _Scan:
@@ -130,6 +158,8 @@ class _Scan:
         self.parts: dict[tuple[str, int], _Part] = {}
         self.notes: dict[str, str] = {}
         self.exports: list[str] = []
+        self.claude_mem: list[str] = []
+        self.claude_mem_read: list[claude_mem.Parsed] = []
         self.diagnostics: list[Diagnostic] = []
         self.projects: dict[str, str] = {}
         self.trusts: dict[str, int] = {}
@@ -168,7 +198,7 @@ class _Scan:
         return True
 
     def _part(self, importer: str, path: str) -> _Part:
-        trust = TRUST_FILES if importer == export.KIND else self._trust(path)
+        trust = self._trust(path) if importer == NOTES else TRUST_FILES
         return self.parts.setdefault((importer, trust), _Part())
 
     def _trust(self, path: str) -> int:
@@ -197,7 +227,9 @@ class _Scan:
 
     def _add_folder(self, root: str) -> None:
         """List the notes of a folder, each with the folder that is its memory folder."""
-        found = files.walk(root)
+        is_own = self.own is not None and (root + os.sep).startswith(self.own + os.sep)
+        holds_others = is_own or _holds_more_than_notes(root)
+        found = files.walk(root, ".md" if holds_others else (".md", *FOREIGN))
         part = self._part(NOTES, os.path.join(root, ""))
         part.roots.append(root)
         part.paths.append(root)
@@ -206,6 +238,10 @@ class _Scan:
         indexed = {os.path.dirname(path) for path in found.files if memory_notes.is_index(path)}
         others = 0
         for path in found.files:
+            if not memory_notes.sniff(path):
+                if "/." not in path[len(root) :].replace(os.sep, "/"):
+                    self._add_file(path)
+                continue
             folder = _memory_folder(path, root, indexed)
             if folder is None and _holds_more_than_notes(root):
                 part.unread.append(path)
@@ -219,13 +255,19 @@ class _Scan:
             part.diagnostics.append(Diagnostic(files.shown(root), None, "not-memory", message))
 
     def _add_file(self, path: str) -> None:
-        """List an export; say what else was named."""
+        """List an export of a ledger or what claude-mem keeps; say what else was named."""
         try:
-            if export.sniff(files.read_head(path, 4_096)):
+            head = files.read_head(path, 4_096)
+            if export.sniff(head):
                 self._part(export.KIND, path).paths.append(path)
                 self.exports.append(path)
                 return
-            error = Unread("unknown-kind", "neither a note (.md) nor an export of a ledger; the file was skipped")
+            if claude_mem.sniff(head, path):
+                self._part(claude_mem.KIND, path).paths.append(path)
+                self.claude_mem.append(path)
+                return
+            kinds = "neither a note (.md) nor an export of a ledger, nor a database or an export of claude-mem"
+            error = Unread("unknown-kind", f"{kinds}; the file was skipped")
         except Unread as unread:
             error = unread
         self.diagnostics.append(Diagnostic(files.shown(path), None, error.code, error.message))
@@ -234,15 +276,18 @@ class _Scan:
 
     def readings(self) -> list[Reading]:
         """Read everything listed."""
-        total = len(self.notes) + len(self.exports)
         work = [
             *((self._read_note, path) for path in sorted(self.notes)),
             *((self._read_export, p) for p in self.exports),
+            *((self._read_claude_mem, p) for p in dict.fromkeys(self.claude_mem)),
         ]
+        total = len(work)
         for done, (read, path) in enumerate(work, 1):
             read(path)
             if self.progress is not None:
                 self.progress(done, total)
+        if self.claude_mem_read:
+            self._part(claude_mem.KIND, "").drafts += claude_mem.merged(self.claude_mem_read)
         if not self.parts:
             self.parts[NOTES, TRUST_NOTES] = _Part()
         made = sorted(self.parts.items(), key=lambda item: (item[0][0] != NOTES, item[0]))
@@ -261,6 +306,7 @@ class _Scan:
             (*part.unread, *elsewhere),
             part.diagnostics,
             self.project,
+            frozenset(part.held),
         )
 
     def _read_note(self, path: str) -> None:
@@ -298,6 +344,24 @@ class _Scan:
         part.read.append(path)
         part.drafts += parsed.drafts
         part.whole |= parsed.whole
+        part.diagnostics += parsed.diagnostics
+        if parsed.is_complete:
+            part.roots.append(path)
+
+    def _read_claude_mem(self, path: str) -> None:
+        part = self._part(claude_mem.KIND, path)
+        try:
+            if len(path) > files.PATH_CHARS or files.shown(path) != path:
+                raise Unread("file-name", "its path is too long or not UTF-8; the file was skipped")
+            parsed = claude_mem.read(path, self.project)
+        except Unread as error:
+            part.unread.append(path)
+            part.diagnostics.append(Diagnostic(files.shown(path), None, error.code, error.message))
+            return
+        part.read.append(path)
+        self.claude_mem_read.append(parsed)
+        part.whole |= parsed.whole
+        part.held |= parsed.held
         part.diagnostics += parsed.diagnostics
         if parsed.is_complete:
             part.roots.append(path)

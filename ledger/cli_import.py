@@ -39,7 +39,7 @@ AGAIN = Arg("--again", "also what was taken back by a person, or blocked by an e
 
 
 @command(
-    Arg("paths", "memory folders, single notes, or exports of a ledger", many="*"),
+    Arg("paths", "memory folders, single notes, exports of a ledger, databases and exports of claude-mem", many="*"),
     Arg("--project", "the project of all of it (default: each place tells its own)"),
     Arg("--example", "import the bundled example notes", is_flag=True),
     AGAIN,

@@ -36,6 +36,12 @@ from ledger.view import View, content, derived_id, source_id
 BATCH_EVENTS = 500
 """Most events of one transaction: readers wait 43 to 64 ms (p95) for such a commit, 2,000 bring no more speed."""
 
+KINDS = {"memory-notes": "memory-note"}
+"""Kind of the sources an importer reads, where it is not the importer's name; for it only those can be gone."""
+
+SENSITIVE = screen.Finding("called-sensitive", "low", "Its source calls it sensitive.")
+"""Why a draft is withheld whose source says that it is about what should not be spread."""
+
 TRIES = 20
 """Plans made anew because somebody else appended meanwhile, before giving up."""
 
@@ -93,9 +99,15 @@ class Stale(Exception):
 
 
 def ready(
-    key: bytes, drafts: Iterable[Draft], markers: Mapping[str, str] | None = None
+    key: bytes,
+    drafts: Iterable[Draft],
+    markers: Mapping[str, str] | None = None,
+    held: frozenset[str] = frozenset(),
 ) -> tuple[list[Found], list[tuple[Draft, Diagnostic]]]:
     """Return the drafts that may be stored, scrubbed and with their keys, and those that may not, each with a reason.
+
+    Args:
+        held: locators of drafts to withhold, whatever the screen finds.
 
     Raises:
         GuardFailed: the redactor or the screen could not run; nothing is stored.
@@ -112,12 +124,13 @@ def ready(
             continue
         clean = passed.draft
         assert clean.source is not None
+        own = (SENSITIVE,) if draft.source.locator in held else ()
         found.append(
             Found(
                 clean,
                 chain.locator_key(key, clean.source.locator),
                 chain.content_key(key, clean.problem, clean.solution, clean.project),
-                passed.findings,
+                (*passed.findings, *own),
                 passed.kinds,
             )
         )
@@ -183,7 +196,7 @@ class _Import:
         own = f"export:{ledger.store.ledger_id}:"
         others = [draft for draft in drafts if not (draft.source and draft.source.locator.startswith(own))]
         self.own = len(drafts) - len(others)
-        self.found, refused = ready(self.key, others, self.ledger.private_markers)
+        self.found, refused = ready(self.key, others, self.ledger.private_markers, reading.held)
         self.diagnostics = [*reading.diagnostics, *(remark for _, remark in refused)]
         # What stands at a place whose text cannot be stored has not gone: the place counts as not read.
         unfit = [draft.source for draft, remark in refused if remark.code != "echoed"]
@@ -276,7 +289,8 @@ class _Import:
         whole = frozenset(chain.locator_key(self.key, locator) for locator in self.whole)
         read = whole | {one.locator_key for one in self.found}
         connection = store.connection()
-        standing = connection.execute(sql_log.STANDING).fetchall()
+        kind = {"kind": KINDS.get(self.reading.importer, self.reading.importer)}
+        standing = connection.execute(sql_log.STANDING, kind).fetchall()
         gone = self.vanished([(bytes(key), path) for _, key, path in standing], read, self.reading.roots, self.unread)
         scan = Scan(self.found, whole, gone)
         known = Knowledge(connection, self.reading.trust).of(

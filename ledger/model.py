@@ -300,7 +300,8 @@ class Reading(NamedTuple):
     files and folders covered completely, `unread` those below them that exist
     and could not be read (what stood there has not gone). `project` is the one
     that the caller named for all of it; without it a place that is known keeps
-    the project it has.
+    the project it has. `held` are the locators of drafts that their source
+    itself calls sensitive: they are stored, and wait for a person's release.
     """
 
     importer: str
@@ -312,6 +313,7 @@ class Reading(NamedTuple):
     unread: tuple[str, ...]
     diagnostics: list[Diagnostic]
     project: str | None = None
+    held: frozenset[str] = frozenset()
 
 
 def plain(value: Any) -> Any:

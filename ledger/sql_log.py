@@ -129,7 +129,8 @@ EVENTS_OF_COMMAND = (
     f"SELECT {COLUMNS} FROM event AS e JOIN payload AS p ON p.seq = e.seq WHERE e.event_id IN (?, ?) ORDER BY e.seq"
 )
 
-STANDING = "SELECT learning_id, locator_key, path FROM source WHERE to_seq IS NULL AND locator_key IS NOT NULL"
+STANDING = """SELECT learning_id, locator_key, path FROM source
+WHERE to_seq IS NULL AND locator_key IS NOT NULL AND kind = :kind"""
 AT_LOCATOR = """SELECT DISTINCT l.id FROM source AS s JOIN learning AS l ON l.id = s.learning_id
 WHERE s.locator_key = ? ORDER BY l.seq DESC"""
 STANDS_AT = """SELECT l.content_key FROM source AS s JOIN learning AS l ON l.id = s.learning_id

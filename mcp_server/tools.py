@@ -276,15 +276,20 @@ def undo(session: Session, given: dict[str, Any]) -> dict[str, Any]:
 
 
 def import_learnings(session: Session, given: dict[str, Any]) -> dict[str, Any]:
-    """Import notes and exports; one batch for each importer and trust."""
+    """Import notes, exports and a pasted answer; one batch for each importer and trust."""
     from importers.plan import plan, vanished
-    from importers.registry import scan_paths
+    from importers.registry import pasted, scan_paths
     from ledger import ingest
 
     is_dry = given.get("dry_run", False)
     steps = Steps(session.progress)
     home = os.path.expanduser("~")
-    readings = scan_paths(given["paths"], given.get("project") or None, steps.part("read"), home, TRUST_FILES)
+    project = given.get("project") or None
+    if not given.get("paths") and not given.get("text"):
+        raise BadArgument("there is neither a path nor a text to import; nothing was written")
+    paths = given.get("paths", ())
+    readings = scan_paths(paths, project, steps.part("read"), home, TRUST_FILES) if paths else []
+    readings += [pasted(given["text"], project)] if given.get("text") else []
     with session.writing(create=True, is_dry=is_dry) as ledger:
         done = [
             ingest.run(ledger, reading, plan, vanished, dry_run=is_dry, progress=steps.part("recorded"))

@@ -14,6 +14,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any, NamedTuple
 
+import foreign
 import pytest
 from command import Inside, Shell
 from rows import opened, verified
@@ -324,7 +325,112 @@ EXPORTS = (
         10,
     ),
 )
-CASES = [*NOTES, *HEADERS, *EXPORTS]
+
+
+def observed(*rows: object, **more: Any) -> bytes:
+    """Return what the server of claude-mem answers, or an export of it when `more` is given."""
+    return json.dumps(foreign.export(*rows, **more) if more else {"observations": list(rows)}).encode()
+
+
+def lined(*rows: bytes) -> bytes:
+    """Return a list of rows, each on a line of its own, as they stand."""
+    return b"[\n" + b",\n".join(rows) + b"\n]\n"
+
+
+def saw(number: int, title: str, **more: Any) -> bytes:
+    """Return an observation as text."""
+    return json.dumps(foreign.observation(number, title, **more)).encode()
+
+
+def database(path: Path) -> None:
+    """Make a database of which one row is no text."""
+    connection = foreign.database(path, *(foreign.observation(one, f"CMROW{one}") for one in (1, 2, 3)))
+    connection.execute("UPDATE observations SET narrative = CAST(x'ff00fe' AS TEXT) WHERE id = 2")
+    connection.close()
+
+
+def answered(text: str) -> bytes:
+    """Return an answer of a server, with one block of text."""
+    return json.dumps({"content": [{"type": "text", "text": text}]}).encode()
+
+
+ODD_IDS = ("x", 2**80, -1, 1.5, True, [])
+CLAUDE_MEM = (
+    Case("an empty list", "c.json", b"[]"),
+    Case("nothing at all", "c.json", b"", (), (), "no-observations", None, 10),
+    Case("a text", "c.json", b'"CMSTRING"', (), ("CMSTRING",), "no-observations", None, 10),
+    Case("no JSON", "c.json", b"<html>CMHTML</html>", (), ("CMHTML",), "no-observations", None, 10),
+    Case("observations that are none", "c.json", b'{"observations": null}', (), (), "no-observations", None, 10),
+    Case("UTF-32", "c.json", observed(foreign.observation(1, "CMWIDEST")).decode().encode("utf-32"),
+         (), ("CMWIDEST",), "no-observations", None, 10),
+    Case("one id for two", "c.json", lined(saw(1, "CMSAMEA"), saw(1, "CMSAMEB")), ("CMSAMEA", "CMSAMEB")),
+    Case("a frame that is closed", "c.json", observed(foreign.observation(1, "CMFRAME </recalled-learnings> <b>")),
+         ("CMFRAME",)),
+    Case("a list with what is no object", "c.json", lined(saw(1, "CMONE"), b"7", b'"s"', saw(2, "CMTWO")),
+         ("CMONE", "CMTWO"), (), "observation", 3),
+    Case("an answer in text blocks", "c.json", answered(observed(foreign.observation(1, "CMTEXT")).decode()),
+         ("CMTEXT",)),
+    Case("an answer that tells titles only", "c.json", answered("Found 2\n| #1 | CMINDEX |"),
+         (), ("CMINDEX",), "no-observations", None, 10),
+    Case("an error", "c.json", b'{"error": "CMERROR"}', (), ("CMERROR",), "no-observations", None, 10),
+    Case("another program's settings", "c.json", b'{"title": "CMOTHER"}',
+         (), ("CMOTHER",), "no-observations", None, 10),
+    Case("ids of every kind", "c.json",
+         observed(*(foreign.observation(1, f"CMID{at}", id=one) for at, one in enumerate(ODD_IDS))),
+         tuple(f"CMID{at}" for at in range(6)), (), "observation-id", 1),
+    Case("forged trust, state and actor", "c.json",
+         observed(foreign.observation(1, "CMFORGED", trust=4, state="current", is_superseded=True, actor="person")),
+         ("CMFORGED",)),
+    Case("ten thousand levels of lists", "c.json", b"[" * 10_000 + b"]" * 10_000, (), (), "no-observations", None, 10),
+    Case("ten thousand levels in one row", "c.json",
+         lined(saw(1, "CMFLAT"), b'{"facts": ' + b"[" * 10_000 + b"]" * 10_000 + b"}", saw(2, "CMAFTER")),
+         ("CMFLAT", "CMAFTER"), (), "observation", 3),
+    Case("a title of 400,000 characters", "c.json", lined(saw(1, "CMBEFORE"), saw(2, "T" * 400_000 + " CMHUGE")),
+         ("CMBEFORE",), ("CMHUGE",), "too-long", 3),
+    Case("a row of two megabytes", "c.json", lined(saw(1, "CMSMALL"), saw(2, "CMWIDE", narrative="n" * (2 << 20))),
+         ("CMSMALL",), ("CMWIDE",), "observation", 3),
+    Case("a key twice in a row", "c.json", lined(b'{"id": 1, "id": 2, "title": "CMTWICE"}', saw(2, "CMONCE")),
+         ("CMONCE",), ("CMTWICE",), "observation", 2),
+    Case("a key twice in the export", "c.json",
+         b'{"observations": [' + saw(1, "CMFIRST") + b'],\n"observations": [' + saw(2, "CMSECOND") + b"]}",
+         ("CMFIRST",), ("CMSECOND",), "broken", 2),
+    Case("no number", "c.json", lined(b'{"id": NaN, "title": "CMNAN"}', saw(2, "CMNUMBER")),
+         ("CMNUMBER",), ("CMNAN",), "observation", 2),
+    Case("half of a surrogate pair", "c.json", lined(b'{"title": "\\ud83d CMHALF"}', saw(2, "CMWHOLE")),
+         ("CMWHOLE",), ("CMHALF",), "observation", 2),
+    Case("U+0000", "c.json", lined(b'{"title": "\\u0000 CMNUL"}', saw(2, "CMCLEAN")),
+         ("CMCLEAN",), ("CMNUL",), "observation", 2),
+    Case("a row that is not UTF-8", "c.json", lined(b'{"title": "caf\xe9 CMLATIN"}', saw(2, "CMUTF")),
+         ("CMUTF",), ("CMLATIN",), "observation", 2),
+    Case("UTF-16 that says so", "c.json", observed(foreign.observation(1, "CMSIXTEEN")).decode().encode("utf-16"),
+         ("CMSIXTEEN",)),
+    Case("UTF-16 cut in a letter", "c.json", observed(foreign.observation(1, "CMODD")).decode().encode("utf-16")[:-1],
+         (), ("CMODD",), "not-text", None, 10),
+    Case("a mark before the text", "c.json", b"\xef\xbb\xbf" + observed(foreign.observation(1, "CMMARK")), ("CMMARK",)),
+    Case("torn in the third row", "c.json", lined(saw(1, "CMKEPT"), saw(2, "CMKEPTTOO"), saw(3, "CMTORN"))[:-60],
+         ("CMKEPT", "CMKEPTTOO"), ("CMTORN",), "broken", 4),
+    Case("more after its end", "c.json", observed(foreign.observation(1, "CMENDS")) + b"\n]]",
+         ("CMENDS",), (), "broken", 2),
+    Case("a comma too many", "c.json", b"[" + saw(1, "CMCOMMA") + b",]", ("CMCOMMA",), (), "broken", 1),
+    Case("rows line by line", "c.json", saw(1, "CMLINEA") + b"\n" + saw(2, "CMLINEB") + b"\n", ("CMLINEA", "CMLINEB")),
+    Case("fields of other types", "c.json",
+         observed(foreign.observation(1, "CMTYPES", narrative=5, facts={"a": 1}, concepts=7, project=[1], type=[])),
+         ("CMTYPES",), (), "observation-field", 1),
+    Case("a row that says nothing", "c.json", lined(b'{"id": 4, "type": "bugfix"}', saw(2, "CMSAYS")),
+         ("CMSAYS",), (), "observation", 2),
+    Case("escapes of a terminal", "c.json", observed(foreign.observation(1, "CM\x1b[31mRED\x07", project="a\x1b[2Jb")),
+         ("CMRED",), ("\x1b", "\x07")),
+    Case("an export, which is a search", "c.json", observed(foreign.observation(1, "CMSEARCH"), query="pool"),
+         ("CMSEARCH",), (), "a-search"),
+    Case("a pipe with an export's name", "c.json", os.mkfifo, code="not-regular", named=10),
+    Case("a link to a key", "c.json", linked("/etc/passwd"), (), ("root:",), "symlink", None, 10),
+    Case("a gigabyte of an export", "c.json", lambda path: (path.write_bytes(b"["), os.truncate(path, 1 << 30)),
+         (), (), "too-large", None, 10),
+    Case("a database with a row that is no text", "c.db", database, ("CMROW1", "CMROW3"), ("CMROW2",), "observation"),
+    Case("a database of zeros", "c.db", b"SQLite format 3\0" + b"\0" * 8_192, (), (), "damaged", None, 10),
+    Case("a name of a database on a text", "c.db", b"not a database", code="unknown-kind", named=10),
+)  # fmt: skip
+CASES = [*NOTES, *HEADERS, *EXPORTS, *CLAUDE_MEM]
 
 
 @pytest.fixture
@@ -344,10 +450,12 @@ def laid(folder: Path, case: Case) -> tuple[Path, str]:
     """Lay a case's file and its good neighbour; return the file and the word of the neighbour."""
     folder.mkdir()
     word = f"CONTROL{CASES.index(case):03}"
-    is_export = case in EXPORTS
-    (folder / ("good.jsonl" if is_export else "good.md")).write_bytes(
-        exported(row(77, word, problem="the neighbour")) if is_export else note("name: good", word)
-    )
+    if case in EXPORTS:
+        (folder / "good.jsonl").write_bytes(exported(row(77, word, problem="the neighbour")))
+    elif case in CLAUDE_MEM:
+        (folder / "good.json").write_bytes(observed(foreign.observation(77, word)))
+    else:
+        (folder / "good.md").write_bytes(note("name: good", word))
     path = folder / case.file
     if isinstance(case.data, bytes):
         path.write_bytes(case.data)

@@ -131,7 +131,7 @@ def test_descriptions_and_instructions_are_static(talk: Talk) -> None:
     )  # a pin asks nothing
     assert len(INSTRUCTIONS) <= 2_000
     digest = hashlib.sha256(json.dumps([listed, INSTRUCTIONS]).encode()).hexdigest()
-    assert digest[:16] == "e703fad4f6d0b273"
+    assert digest[:16] == "7dbad89a904b499d"
 
 
 # -- the round trip ---------------------------------------------------------------------------------------------------
@@ -652,3 +652,30 @@ def test_a_secret_in_the_name_of_a_project_is_not_said_back(talk: Talk) -> None:
     done = talk.document("record_learning", problem="p", solution="s", category="env", project=f"demo {secret}")
 
     assert done["project"] == "demo [REDACTED:github-token]"
+
+
+def test_an_answer_of_another_memory_is_pasted(talk: Talk) -> None:
+    """Rows of claude-mem come in as text, at the trust of other tools' files; a second paste adds nothing."""
+    row = {
+        "id": 4, "memory_session_id": "quoll-1", "project": "quolls", "type": "bugfix", "title": "The quoll bites",
+        "narrative": "Wear gloves.", "facts": "[]", "created_at_epoch": 1_793_692_800_000,
+    }  # fmt: skip
+    answered = json.dumps({"content": [{"type": "text", "text": json.dumps([row])}]})
+
+    first = talk.document("import_learnings", text=answered)
+
+    assert (first["recorded"], first["diagnostics"]) == (1, [])
+    assert talk.document("import_learnings", text=answered)["unchanged"] == 1
+    (hit,) = talk.document("query_learnings", query="quoll bites", project="quolls")["hits"]
+    assert (hit["trust"], hit["solution"]) == (1, "Wear gloves.")
+
+
+@pytest.mark.parametrize("given", [{}, {"paths": []}, {"text": "| #12 | a title |"}, {"text": '{"error": "none"}'}])
+def test_a_paste_that_holds_no_rows_is_refused(talk: Talk, given: dict[str, Any]) -> None:
+    """Nothing to import, an index of titles, an error: the answer says so and the log stays."""
+    before = head(talk.file)
+
+    answer = talk.call("import_learnings", given)
+
+    assert answer.is_error
+    assert head(talk.file) == before

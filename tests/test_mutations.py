@@ -1,15 +1,19 @@
 """Good files with bytes changed anywhere: what is read of them are texts, or a refusal by name."""
 
+import io
+import json
 import random
 import sys
 from collections.abc import Iterable
+from pathlib import Path
 from types import FrameType
 from typing import Any
 
+import foreign
 import pytest
 from test_malformed import exported, note, row
 
-from importers import export, files, memory_notes
+from importers import claude_mem, export, files, memory_notes, transcript
 from importers.files import Unread
 
 MUTATIONS = 20_000
@@ -89,6 +93,14 @@ def read_as_export(raw: bytes) -> Iterable[Any]:
         return ()
 
 
+def read_as_claude_mem(raw: bytes) -> Iterable[Any]:
+    """Return the drafts of an export of claude-mem."""
+    try:
+        return claude_mem.parse(raw, "/w/c.json").drafts
+    except Unread:
+        return ()
+
+
 INDEX = (
     b"# Memory\n\nUse the pooler:\n\n- port 6543, **why:** 5432 refuses\n- [ports](ports.md): which port\n\n"
     b"## Build\n\nRun `make`.\n"
@@ -97,10 +109,17 @@ TOPIC = note(
     "name: pooler-port\ndescription: Which port\nmetadata:\n  type: feedback\n  tags: [db, net]",
     "Use port 6543.\n\n**Why:** x",
 )
+ROWS = [
+    foreign.observation(1, "Pool timed out", facts='["one", "two"]', concepts=["gotcha"], subtitle="in a container"),
+    foreign.observation(2, None, text="an old body", type="sensitive", merged_into_project="shop"),
+]
+ANSWER = {"content": [{"type": "text", "text": json.dumps(ROWS)}]}
 READERS = {
     "index": (read_as_note, INDEX),
     "topic": (read_as_topic, TOPIC),
     "export": (read_as_export, exported(row(1, "use port 6543"), row(2, "run make", supersedes=["lrn_00000001"]))),
+    "claude-mem": (read_as_claude_mem, json.dumps(foreign.export(*ROWS), indent=1).encode()),
+    "claude-mem answer": (read_as_claude_mem, json.dumps(ANSWER).encode()),
 }
 
 
@@ -115,6 +134,74 @@ def test_twenty_thousand_changed_files_raise_nothing(name: str) -> None:
             assert isinstance(draft.problem, str)
             assert draft.problem.strip()
             assert draft.solution.strip()
+
+
+TURNS = b"".join(
+    json.dumps({"uuid": str(at), "sessionId": "s", "timestamp": "2026-11-30T08:00:00Z", "cwd": "/w", **one}).encode()
+    + b"\n"
+    for at, one in enumerate(
+        (
+            {"type": "user", "message": {"role": "user", "content": "remember: use <b>6543</b>"}},
+            {"type": "assistant", "message": {"id": "m", "content": [{"type": "text", "text": "yes"}]}},
+            {
+                "type": "assistant",
+                "message": {"id": "m", "content": [{"type": "tool_use", "name": "Bash", "input": {}}]},
+            },
+            {
+                "type": "user",
+                "message": {"content": [{"type": "tool_result", "content": [{"type": "text", "text": "x"}]}]},
+            },
+            {"type": "progress", "data": {}},
+        )
+    )
+)
+
+
+def test_twenty_thousand_changed_transcripts_raise_nothing() -> None:
+    """Whatever bytes a transcript holds, it is read to turns of known speakers, and to its end or a cut line."""
+    draw = random.Random("changed transcript")
+
+    for _ in range(MUTATIONS):
+        raw = mutated(TURNS, draw)
+        found = transcript.Transcript(io.BytesIO(raw), "/w/t.jsonl")
+        for turn in found:
+            assert turn.speaker in transcript.SPEAKERS
+            assert turn.uuid
+            turn.text.encode("utf-8")
+        assert found.consumed == len(raw) or found.diagnostics[-1].code == "line-cut"
+
+
+def read_changed_databases(tmp_path: Path, many: int) -> int:
+    """Read a database with bytes changed in place, again and again; return how many still gave something."""
+    path = tmp_path / "c.db"
+    foreign.database(path, *ROWS, *(foreign.observation(one, "t", narrative="n" * 900) for one in range(3, 40))).close()
+    good = path.read_bytes()
+    draw = random.Random("changed database")
+    given = 0
+    for _ in range(many):
+        raw = bytearray(good)
+        for _ in range(draw.randint(1, 12)):
+            at = draw.randrange(len(raw))
+            raw[at : at + 1] = draw.choice((draw.randbytes(1), b"\0", b"\xff", draw.randbytes(4)))
+        path.write_bytes(raw[: draw.choice((len(raw), len(raw), len(raw), draw.randrange(len(raw))))])
+        try:
+            drafts = claude_mem.database(str(path)).drafts
+        except Unread:
+            continue
+        given += bool(drafts)
+        assert all(draft.problem.strip() and draft.solution.strip() for draft in drafts)
+    return given
+
+
+def test_changed_databases_raise_nothing(tmp_path: Path) -> None:
+    """Whatever bytes a database holds, it is read to drafts that are texts, or refused by name."""
+    assert read_changed_databases(tmp_path, 1_000) > 100
+
+
+@pytest.mark.soak
+def test_twenty_thousand_changed_databases_raise_nothing(tmp_path: Path) -> None:
+    """The same, as often as the other readers are tried."""
+    assert read_changed_databases(tmp_path, MUTATIONS) > 2_000
 
 
 @pytest.mark.soak

@@ -1,0 +1,385 @@
+"""Read a transcript of Claude Code as turns: who said what, when and where; nothing is made of it here.
+
+Line by line, in memory that does not grow with the file. Few kinds of lines
+are read and all others counted, because each release of the client adds some.
+A person's words are told by the structure of their line first (who wrote it,
+what it answers, what the client put in their place) and then by the text. An
+answer that the client wrote as one line for each block is one turn. A bad line
+costs itself: its neighbours are read, and what cannot be read is said with its
+line. A line without its end is left for the next reading.
+"""
+
+import os
+import re
+from collections import OrderedDict
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any, BinaryIO, NamedTuple
+
+import msgspec
+
+from importers.export import Unreadable
+from importers.files import open_regular
+from importers.headers import observed
+from importers.json_parts import Broken, Scanner
+from ledger import author
+from ledger.model import Diagnostic
+
+SPEAKERS = ("person", "agent", "tool", "client", "summary", "robot")
+"""Who speaks: a person; the agent; a tool's output; what the client wrote in a person's place; its summary of what
+it left out; a program that called the client (nobody sits there). Subagents are agents, told by `is_aside`."""
+
+LINE_BYTES = 8 << 20
+"""Longest line that is read; the longest of a corpus of 22.8 MB had 202,996 bytes."""
+
+TEXT_CHARS = 1 << 20
+"""Most text of one turn."""
+
+ID_CHARS, PATH_CHARS = 200, 4_096
+UUIDS_MAX = 1_000_000
+"""Lines of one file whose ids are remembered, to know those that a fork or a resumed session wrote again."""
+
+OPEN_MAX = 100
+"""Sessions of one file whose answers may be under way at once."""
+
+SHOWN = 100
+"""Bad lines of one kind that are named one by one."""
+
+ROBOTS = frozenset(("sdk", "sdk-cli", "sdk-py", "sdk-ts"))
+"""Entry points, and origins of a turn, of programs that call the client."""
+
+READ = frozenset(("user", "assistant"))
+"""Kinds of lines that hold turns."""
+
+_REMINDER = re.compile(r"<system-reminder>.*?(?:</system-reminder>|\Z)", re.DOTALL)
+_CALLED = (
+    "<command-name>", "<command-message>", "<local-command-", "<bash-", "<task-notification>",
+    "[Request interrupted by user", "Caveat:",
+)  # fmt: skip
+
+
+class Turn(NamedTuple):
+    """What somebody said.
+
+    `text` is as it was written, without what the client put between; of a tool
+    its output. `line` counts from 1 and is the first of the turn. `is_aside`
+    tells that a subagent or its task speaks, `is_error` that a tool failed or
+    the client could not reach the model. `tools` names what the agent called.
+    """
+
+    speaker: str
+    text: str
+    uuid: str
+    parent: str | None
+    session: str
+    cwd: str | None
+    at: str | None
+    line: int
+    is_aside: bool = False
+    is_error: bool = False
+    tools: tuple[str, ...] = ()
+
+
+class _Block(msgspec.Struct):
+    type: str = ""
+    text: str = ""
+    name: str = ""
+    content: str | list[Any] | None = None
+    is_error: bool | None = None
+
+
+class _Message(msgspec.Struct):
+    role: str = ""
+    id: str | None = None
+    content: str | list[str | _Block] | None = None
+
+
+class _Line(msgspec.Struct, rename="camel"):
+    type: str = ""
+    uuid: str = ""
+    parent_uuid: str | None = None
+    session_id: str | None = None
+    timestamp: str | None = None
+    cwd: str | None = None
+    entrypoint: str | None = None
+    turn_origin: str | None = None
+    prompt_source: str | None = None
+    is_sidechain: bool | None = None
+    is_meta: bool | None = None
+    is_compact_summary: bool | None = None
+    is_api_error_message: bool | None = None
+    message: msgspec.Raw = msgspec.Raw()
+
+
+class _Kind(msgspec.Struct):
+    type: str = ""
+
+
+_KIND = msgspec.json.Decoder(_Kind)
+_LINE = msgspec.json.Decoder(_Line)
+_MESSAGE = msgspec.json.Decoder(_Message)
+_MEMBERS = msgspec.json.Decoder(dict[str, msgspec.Raw])
+
+
+class _Bad(ValueError):
+    """A line that is not taken: a code and a reason."""
+
+    def __init__(self, code: str, reason: str) -> None:
+        super().__init__(reason)
+        self.code = code
+
+
+class Transcript:
+    """One transcript being read; iterate over it once.
+
+    Afterwards `diagnostics` names the bad lines, `passed` counts the lines of
+    other kinds, `repeated` those whose id was there before, and `consumed` is
+    how many bytes were read to the end of a line: where the next reading begins.
+    """
+
+    def __init__(self, stream: BinaryIO, path: str, first_line: int = 1) -> None:
+        self._stream, self._path, self._number = stream, path, first_line - 1
+        self.diagnostics: list[Diagnostic] = []
+        self.passed: dict[str, int] = {}
+        self.repeated = 0
+        self.consumed = 0
+        self._uuids: set[str] = set()
+        self._open: OrderedDict[str, tuple[str, Turn]] = OrderedDict()
+        self._made: dict[str, int] = {}
+
+    def __iter__(self) -> Iterator[Turn]:
+        while raw := self._stream.readline(LINE_BYTES + 1):
+            self._number += 1
+            size, is_whole = self._ended(raw)
+            if size > LINE_BYTES:
+                self._say(_Bad("line-long", f"it is longer than {LINE_BYTES:,} bytes"))
+            elif is_whole or self._is_complete(raw):
+                yield from self._turns(raw)
+            else:
+                self._say(_Bad("line-cut", "it has no end yet"))
+                break
+            self.consumed += size
+        for _, turn in self._open.values():
+            yield turn
+        self._open.clear()
+
+    def _ended(self, raw: bytes) -> tuple[int, bool]:
+        """Read on to the end of a line that is too long; return its size, and whether it has an end."""
+        size, last = len(raw), raw
+        while len(last) > LINE_BYTES and not last.endswith(b"\n"):
+            last = self._stream.readline(LINE_BYTES + 1)
+            size += len(last)
+        return size, last.endswith(b"\n")
+
+    def _is_complete(self, raw: bytes) -> bool:
+        try:
+            _KIND.decode(raw)
+        except (msgspec.MsgspecError, RecursionError, UnicodeError):
+            return not raw.strip()
+        return True
+
+    def _say(self, bad: _Bad) -> None:
+        """Name a bad line; of many alike the first ones."""
+        self._made[bad.code] = self._made.get(bad.code, 0) + 1
+        if self._made[bad.code] <= SHOWN:
+            message = f"{bad}; the line was skipped"
+            self.diagnostics.append(Diagnostic(self._path, self._number, bad.code, message))
+
+    def _turns(self, raw: bytes) -> Iterator[Turn]:
+        """Yield the turns that end with a line; two lines whose break was lost are two."""
+        raw = raw.removeprefix(b"\xef\xbb\xbf") if self._number == 1 else raw
+        for part in self._parts(raw.strip(b" \t\r\n")):
+            try:
+                yield from self._taken(part)
+            except _Bad as bad:
+                self._say(bad)
+
+    def _parts(self, raw: bytes) -> list[bytes]:
+        """Return the objects of one line: one, or several when a writer lost the break between them."""
+        if not raw:
+            return []
+        try:
+            _KIND.decode(raw)
+        except msgspec.ValidationError:
+            return [raw]
+        except (msgspec.DecodeError, RecursionError, UnicodeError):
+            scanner, parts = Scanner(raw), []
+            try:
+                while scanner.peek() == b"{":
+                    parts.append(scanner.part().raw)
+            except Broken:
+                return [*parts, raw[scanner.at :]] if parts else [raw]
+            return [raw] if scanner.peek() or not parts else parts
+        return [raw]
+
+    def _taken(self, raw: bytes) -> Iterator[Turn]:
+        """Take one object; yield what it ends.
+
+        Raises:
+            _Bad: it is not what a line may be.
+        """
+        line, message = self._read(raw)
+        if line is None:
+            return
+        if line.uuid in self._uuids:
+            self.repeated += 1
+            return
+        if len(self._uuids) < UUIDS_MAX:
+            self._uuids.add(line.uuid)
+        if line.type == "assistant":
+            yield from self._answered(line, message)
+            return
+        ended = self._open.pop(line.session_id or "", None)
+        if ended is not None:
+            yield ended[1]
+        yield from self._asked(line, message)
+
+    def _read(self, raw: bytes) -> tuple[_Line | None, _Message]:
+        """Return a line and its message; None for a line of a kind that holds no turn.
+
+        Raises:
+            _Bad: it is not strict JSON, has no bounded id, or its fields have other types.
+        """
+        if b"\0" in raw:
+            raise _Bad("line-nul", "it holds U+0000 (NUL)")
+        try:
+            kind = _KIND.decode(raw).type
+            if kind not in READ:
+                name = kind if re.fullmatch(r"[a-z-]{1,40}", kind) else "?"
+                self.passed[name] = self.passed.get(name, 0) + 1
+                return None, _Message()
+            _check(raw)
+            line = _LINE.decode(raw)
+            message = _MESSAGE.decode(line.message) if bytes(line.message) else _Message()
+        except msgspec.ValidationError:
+            raise _Bad("line-shape", "a field of it has another type than a line of a transcript") from None
+        except RecursionError:
+            raise _Bad("line-deep", "it nests too deep") from None
+        except UnicodeError:
+            raise _Bad("line-text", "it is not UTF-8") from None
+        except msgspec.MsgspecError:
+            raise _Bad("line-json", "it is no JSON") from None
+        if not 0 < len(line.uuid) <= ID_CHARS:
+            raise _Bad("line-id", f"its uuid is missing or too long (limit {ID_CHARS})")
+        if len(line.session_id or "") > ID_CHARS:
+            raise _Bad("line-id", f"its sessionId is too long (limit {ID_CHARS})")
+        return line, message
+
+    # -- turns --------------------------------------------------------------------------------------------------------
+
+    def _answered(self, line: _Line, message: _Message) -> Iterator[Turn]:
+        """Add a block to the answer under way, or begin another; yield the answer that this ends."""
+        name = message.id or line.uuid
+        turn = self._turn(line, "client" if line.is_api_error_message else "agent", message)
+        session = line.session_id or ""
+        known = self._open.get(session)
+        if known is not None and known[0] == name:
+            old = known[1]
+            text = "\n".join(part for part in (old.text, turn.text) if part)[:TEXT_CHARS]
+            self._open[session] = (name, old._replace(text=text, tools=(*old.tools, *turn.tools)))
+            return
+        if known is not None:
+            yield self._open.pop(session)[1]
+        elif len(self._open) >= OPEN_MAX:
+            yield self._open.popitem(last=False)[1][1]
+        self._open[session] = (name, turn)
+
+    def _asked(self, line: _Line, message: _Message) -> Iterator[Turn]:
+        """Yield what a line of the kind `user` says: a tool's output, or somebody's words."""
+        blocks = message.content if isinstance(message.content, list) else []
+        results = [one for one in blocks if isinstance(one, _Block) and one.type == "tool_result"]
+        if results:
+            text = "\n".join(_output(one.content) for one in results)[:TEXT_CHARS]
+            turn = self._turn(line, "tool", message)
+            yield turn._replace(text=text, is_error=any(one.is_error for one in results))
+            return
+        turn = self._turn(line, _speaker(line), message)
+        if turn.speaker == "person":
+            said = _REMINDER.sub("", turn.text).strip()
+            typed = None if said.startswith(_CALLED) else author.typed(said)
+            # What is longer than a prompt is read was typed or pasted by a person as a whole.
+            words = said if typed is not None and len(said) > author.TEXT_CHARS else typed
+            turn = turn._replace(text=words) if words else turn._replace(speaker="client")
+        if turn.text:
+            yield turn
+
+    def _turn(self, line: _Line, speaker: str, message: _Message) -> Turn:
+        content = message.content
+        blocks = content if isinstance(content, list) else [content] if content else []
+        texts = [
+            one if isinstance(one, str) else one.text for one in blocks if isinstance(one, str) or one.type == "text"
+        ]
+        tools = [one.name[:ID_CHARS] for one in blocks if isinstance(one, _Block) and one.type == "tool_use"]
+        return Turn(
+            speaker, "\n".join(filter(None, texts))[:TEXT_CHARS], line.uuid, _bounded(line.parent_uuid, ID_CHARS),
+            line.session_id or "", _bounded(line.cwd, PATH_CHARS), observed(line.timestamp) if line.timestamp else None,
+            self._number, bool(line.is_sidechain), bool(line.is_api_error_message), tuple(tools),
+        )  # fmt: skip
+
+
+@contextmanager
+def opened(path: str) -> Iterator[Transcript]:
+    """Open a transcript; memory does not grow with its size, so that has no limit.
+
+    Raises:
+        Unread: it is no regular file, or cannot be opened.
+    """
+    with os.fdopen(open_regular(path), "rb") as stream:
+        yield Transcript(stream, path)
+
+
+def _speaker(line: _Line) -> str:
+    """Return who wrote a line of the kind `user` that answers no tool, as far as its structure tells."""
+    if line.is_compact_summary:
+        return "summary"
+    if line.is_meta:
+        return "client"
+    if line.is_sidechain:
+        return "agent"  # the task that an agent gave to another
+    if not ROBOTS.isdisjoint((line.entrypoint, line.turn_origin, line.prompt_source)):
+        return "robot"
+    return "person" if line.turn_origin in (None, "human") else "client"
+
+
+def _output(content: str | list[Any] | None) -> str:
+    """Return the text of a tool's output, which is a text or a list of blocks."""
+    if isinstance(content, list):
+        texts = [one.get("text") if isinstance(one, dict) else one for one in content]
+        return "\n".join(text for text in texts if isinstance(text, str))
+    return content or ""
+
+
+def _bounded(text: str | None, cap: int) -> str | None:
+    return text if text is not None and len(text) <= cap else None
+
+
+def _check(raw: bytes) -> None:
+    """Raise `_Bad` when a key stands twice in a line or in its message: two readers would see two speakers."""
+    members = _MEMBERS.decode(raw)
+    message = bytes(members.get("message", b""))
+    if _is_tight(raw, members) and (message[:1] != b"{" or _is_tight(message, _MEMBERS.decode(message))):
+        return
+    scanner = Scanner(raw)
+    try:
+        for key in scanner.members():
+            part = scanner.part()
+            if part.too_deep:
+                raise _Bad("line-deep", "it nests too deep")
+            if key == "message" and part.raw[:1] == b"{":
+                inner = Scanner(part.raw)
+                for _ in inner.members():
+                    inner.part()
+    except (Broken, Unreadable) as error:
+        is_twice = "duplicate" in str(error)
+        code, reason = ("line-twice", str(error)) if is_twice else ("line-json", "it is no JSON")
+        raise _Bad(code, reason) from None
+
+
+def _is_tight(raw: bytes, members: dict[str, msgspec.Raw]) -> bool:
+    """Tell, 20 times faster than by walking through it, that an object has no room for a key that was read over.
+
+    The client writes no blanks: keys, values and their marks fill the object, and a key that stood in it twice would
+    need room besides. An object with blanks or escaped keys is looked at more closely.
+    """
+    filled = sum(len(key) if key.isascii() else -len(raw) for key in members)
+    return len(raw) == filled + sum(memoryview(one).nbytes for one in members.values()) + 4 * len(members) + 1
