@@ -172,7 +172,7 @@ def _named(partial: str, path: str) -> None:
         if isinstance(error, FileExistsError):
             raise Refused(f"{path} was made by somebody else meanwhile; nothing was written") from None
         raise place.os_fault(error, path) from None
-    erasures.sync_folder(path)
+    place.sync_folder(path)
 
 
 def reapply(path: str) -> list[int]:

@@ -6,10 +6,9 @@ import time
 from collections.abc import Iterator
 from typing import Any
 
-from ledger import cli_text, tokens
+from ledger import cli_text, place, tokens
 from ledger.cli_call import DRY_RUN, Arg, Call, Result, command, number
 from ledger.errors import BadArgument, BadInput, NotFound
-from ledger.place import os_fault
 
 TOKEN_BYTES = 200
 """Most bytes of a file with a token that are read."""
@@ -61,7 +60,7 @@ def _create(call: Call, name: str) -> Result:
     if not os.path.exists(call.file):
         call.remark(f"there is no ledger at {call.file} yet; the first write makes it")
     if saved is not None:
-        tokens.write_private(saved, text.encode() + b"\n")
+        place.replace(saved, text.encode() + b"\n")
     try:
         tokens.add(call.file, made)
     except BaseException:
@@ -121,7 +120,7 @@ def saved_token(path: str) -> str:
     except FileNotFoundError:
         raise NotFound(f"there is no file {path}", MAKE) from None
     except OSError as error:
-        raise os_fault(error, path) from None
+        raise place.os_fault(error, path) from None
     try:
         tokens.check_private(os.fstat(fd), path)
         text = os.read(fd, TOKEN_BYTES).decode("ascii", "replace").strip()

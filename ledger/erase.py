@@ -14,12 +14,13 @@ from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from typing import Any, NamedTuple
 
-from ledger import erasures, fold, needles, project, purge, residue, sql_log
+from ledger import erasures, fold, needles, place, project, purge, residue, sql_log
 from ledger.capture import Written
 from ledger.errors import BadArgument, LedgerError, NotAllowed, NotFound, Refused
 from ledger.exposures import Exposures
 from ledger.handover import forget
-from ledger.ledger import Ledger, _own_id
+from ledger.intent import id_for
+from ledger.ledger import Ledger
 from ledger.model import NewEvent
 from ledger.needles import Needles
 from ledger.place import os_fault
@@ -97,7 +98,7 @@ def erase(
         Refused: nothing there has a text. Locked: somebody holds the exposures or the queue; nothing was erased.
     """
     _check(ledger, named, reason, given)
-    own_id = _own_id(event_id)
+    own_id = id_for(event_id)
     plans: list[Plan] = []
 
     def decide(view: View) -> None:
@@ -375,7 +376,7 @@ def _without_lines(path: str, is_gone: Callable[[str], bool]) -> None:
         with suppress(FileNotFoundError):
             os.unlink(path)
     elif len(kept) < len(lines):
-        erasures.replace(path, "".join(kept))
+        place.replace(path, "".join(kept).encode())
 
 
 # -- the answer ------------------------------------------------------------------------------------------------------

@@ -15,7 +15,7 @@ from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 from ledger.errors import FileFault, Unerased
-from ledger.place import bounded, os_fault, write_all
+from ledger.place import bounded, os_fault, replace, write_all
 
 LIST, PENDING, COPIES = ".erased", ".erasing", ".copies"
 LIST_BYTES = 8_388_608
@@ -77,7 +77,7 @@ def keep_list(path: str, ledger_id: str, seqs: Iterable[int]) -> None:
             return
     except FileFault:
         pass  # it is written anew, from the log
-    replace(path + LIST, json.dumps({"ledger_id": ledger_id, "erased": wanted}) + "\n")
+    replace(path + LIST, json.dumps({"ledger_id": ledger_id, "erased": wanted}).encode() + b"\n")
 
 
 def refuse(path: str, seqs: Sequence[int]) -> Unerased:
@@ -101,7 +101,7 @@ def pending(path: str) -> str | None:
 
 def keep_pending(path: str, done: str = TEXT) -> None:
     """Say, durably, that an erasure is not finished."""
-    replace(path + PENDING, done + "\n")
+    replace(path + PENDING, done.encode() + b"\n")
 
 
 def finished(path: str) -> None:
@@ -151,35 +151,3 @@ def copies(path: str) -> list[Copy]:
         if one.startswith(f"{name}.backup") and not one.endswith((LIST, ".anchor")):
             found[Copy("backup", os.path.join(os.path.realpath(folder), one))] = None
     return [one for one in found if os.path.isfile(one.path)]
-
-
-def replace(path: str, text: str) -> None:
-    """Replace a small file durably: temporary file, fsync, rename, fsync of the folder.
-
-    Raises:
-        FileFault: what stood there stands.
-    """
-    temporary = path + ".new"
-    try:
-        fd = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | getattr(os, "O_NOFOLLOW", 0), 0o600)
-        try:
-            write_all(fd, text.encode())
-            os.fsync(fd)
-        finally:
-            os.close(fd)
-        os.replace(temporary, path)
-        sync_folder(path)
-    except OSError as error:
-        raise os_fault(error, path) from None
-
-
-def sync_folder(path: str) -> None:
-    """Force a new name in a file's folder to the disk, where folders can be."""
-    try:
-        fd = os.open(os.path.dirname(os.path.abspath(path)), os.O_RDONLY)
-    except OSError:
-        return  # pragma: no cover - Windows opens no folder
-    try:
-        os.fsync(fd)
-    finally:
-        os.close(fd)

@@ -4,11 +4,10 @@ One method a command; the command line and the MCP server call the same ones.
 A command is decided under the write lock, against the newest state, and goes
 down as one append. Trust comes from the channel that opened the ledger, never
 from an argument. (Longer than most files: the commands share one small
-vocabulary of checks, and splitting them would hide that.)
+vocabulary of checks, and splitting them would hide that; what a retry means stands in `intent`.)
 """
 
 import json
-import uuid
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from types import TracebackType
@@ -24,7 +23,6 @@ from ledger.errors import (
     NotAllowed,
     NotFound,
     NotUndoable,
-    SameIdOtherContent,
     StaleProjection,
     TooLong,
     Unerased,
@@ -32,6 +30,7 @@ from ledger.errors import (
 from ledger.fold import Act
 from ledger.heard import heard
 from ledger.home import machine_of
+from ledger.intent import Again, DryRun, answer_retry, id_for, imagined
 from ledger.model import (
     ALIAS_CHARS,
     ALIASES_MAX,
@@ -43,10 +42,8 @@ from ledger.model import (
     Actor,
     Draft,
     Event,
-    Head,
     NewEvent,
     learning_id,
-    new_event_id,
     person,
 )
 from ledger.reader import Reader, open_reader
@@ -175,7 +172,7 @@ class Ledger:
             self._add_draft(view, passed, olds, own_id, why, propose=bool(held))
 
         held: list[str] = []
-        own_id = _own_id(event_id)
+        own_id = id_for(event_id)
         events, view = self._commit(decide, self._intent(passed.draft, own_id), event_id, dry_run)
         if found:
             return found[0]
@@ -223,7 +220,7 @@ class Ledger:
         passed = door.draft(draft, self.private_markers)
         near, conflicts = self._neighbours(passed.draft)
         why = self._reason(reason, required=False)
-        own_id = _own_id(event_id)
+        own_id = id_for(event_id)
 
         def decide(view: View) -> None:
             for old in supersedes:
@@ -282,7 +279,7 @@ class Ledger:
         )
         why = self._reason(reason)
         near, conflicts = self._neighbours(passed.draft, set(olds))
-        own_id = _own_id(event_id)
+        own_id = id_for(event_id)
         lower: list[str] = []
         answered: list[Recorded] = []
 
@@ -346,7 +343,7 @@ class Ledger:
         if passed.findings or not own.strip():
             why = passed.findings[0].reason if passed.findings else "it holds recalled text only"
             return told._replace(remarks=[*told.remarks, f"the summary was not kept: {why}"])
-        own_id = _own_id(event_id)
+        own_id = id_for(event_id)
         name = derived_id(own_id)
         same: list[tuple[str, int]] = []
 
@@ -490,7 +487,7 @@ class Ledger:
         if project is not None:
             body["project"] = door.text("project", project, PROJECT_CHARS)[0]
         why = self._reason(reason, required=False)
-        own_id = _own_id(event_id)
+        own_id = id_for(event_id)
         intent = NewEvent("exposure.judged", f"exposure:{exposure}", data, body | _why(why), own_id)
 
         def decide(view: View) -> None:
@@ -521,7 +518,7 @@ class Ledger:
         allow: Callable[[View], None] = lambda view: None,
     ) -> Changed:
         """Append one event about one learning."""
-        own_id = _own_id(event_id)
+        own_id = id_for(event_id)
 
         def decide(view: View) -> None:
             view.row(name)
@@ -609,7 +606,7 @@ class Ledger:
         asked: int | None,
     ) -> Undone:
         why = self._reason(reason, required=False)
-        own_id = _own_id(event_id)
+        own_id = id_for(event_id)
 
         def decide(view: View) -> None:
             targets = view.with_dependants(find(view), cascade)
@@ -652,7 +649,7 @@ class Ledger:
         if machine:
             data["machine"] = place.machine_id(self.path, is_dry=dry_run)
             stream += f"@{data['machine']}"
-        own_id = _own_id(event_id)
+        own_id = id_for(event_id)
         body = {} if clean is None else {"value": clean}
         draft = NewEvent("setting.changed", stream, data, body, own_id)
         events, _ = self._commit(lambda view: view.add(draft, self.actor), draft, event_id, dry_run)
@@ -665,7 +662,7 @@ class Ledger:
             Refused: the log is not behind its anchor.
         """
         self._needs_person("learnings verify --accept-head")
-        event = self.store.accept_head(_own_id(event_id))[0]
+        event = self.store.accept_head(id_for(event_id))[0]
         remarks = ["what the anchor saw beyond this file is lost", *self.store.remarks]
         self.store.remarks.clear()
         return Changed(event.stream, event.seq, "accepted", [], remarks)
@@ -700,7 +697,7 @@ class Ledger:
             view = View(moment)
             views[:] = [view]
             if given is not None:
-                _answer_retry(view, intent)
+                answer_retry(view, intent)
             decide(view)
             if dry_run:
                 raise DryRun(view.drafts, view.head)
@@ -711,7 +708,7 @@ class Ledger:
         except Again as retry:
             return retry.events, View(views[0].moment)
         except DryRun as plan:
-            return _imagined(plan, self.actor), views[0]
+            return imagined(plan, self.actor), views[0]
         self.store.refresh_counts()
         return events, views[0]
 
@@ -900,23 +897,6 @@ class Ledger:
         return list(found)
 
 
-class Again(Exception):
-    """Leaves the transaction of a retry; carries the events of the first time."""
-
-    def __init__(self, events: list[Event]) -> None:
-        super().__init__("retry")
-        self.events = events
-
-
-class DryRun(Exception):
-    """Leaves a decided transaction without writing; carries the events that would have been appended."""
-
-    def __init__(self, drafts: Sequence[NewEvent], head: Head) -> None:
-        super().__init__("dry run")
-        self.drafts = drafts
-        self.head = head
-
-
 KEYWORD_CHARS, KEYWORDS_MAX = 100, 50
 """Caps of the keywords that a verdict keeps."""
 
@@ -935,98 +915,3 @@ def _keywords(words: Sequence[str]) -> list[str]:
 
 def _why(reason: str | None) -> dict[str, Any]:
     return {} if reason is None else {"reason": reason}
-
-
-def _own_id(given: str | None) -> str:
-    """Return the id of a command's event: the caller's, when it is a UUID in its one canonical form.
-
-    Raises:
-        BadArgument: it is not; the value is not quoted.
-    """
-    if given is None:
-        return new_event_id()
-    try:
-        canonical: str | None = str(uuid.UUID(given))
-    except ValueError:
-        canonical = None
-    if canonical != given:
-        raise BadArgument("the event id is not a UUID like 01900000-0000-7000-8000-000000000001; nothing was written")
-    return given
-
-
-def _answer_retry(view: View, intent: NewEvent) -> None:
-    """Leave with the stored events when this command was carried out before."""
-    ids = (intent.event_id, derived_id(intent.event_id))
-    stored = [Event._make(row) for row in view.raw.execute(sql_log.EVENTS_OF_COMMAND, ids).fetchall()]
-    if not stored:
-        return
-    if not _same_intent(view, intent, stored[0]):
-        raise SameIdOtherContent(intent.event_id)
-    raise Again(stored)
-
-
-def _same_intent(view: View, intent: NewEvent, event: Event) -> bool:
-    """Tell whether a stored event is an earlier try of a command.
-
-    Kind and targets may have been decided by the state of that time, so a
-    draft is compared by its texts and by what it was to replace, and an undo
-    by what was asked of it.
-    """
-    if intent.kind in fold.CREATING:
-        return _same_draft(view, intent, event)
-    if event.kind != intent.kind or (event.body is not None and json.loads(event.body) != intent.body):
-        return False
-    stored = json.loads(event.data)
-    if event.kind == "event.undone":
-        asked = intent.data["targets"][0]
-        return (
-            asked is None
-            or asked in stored["targets"]
-            or any(view.batch(target) == asked for target in stored["targets"])
-        )
-    return event.stream == intent.stream and all(stored.get(key) == value for key, value in intent.data.items())
-
-
-def _same_draft(view: View, intent: NewEvent, event: Event) -> bool:
-    """Tell whether a stored event was made of this draft; an accepted candidate may say it with other white space."""
-    if event.kind in ("proposal.accepted", "source.added") and intent.kind == "learning.recorded":
-        row = view.row(event.stream)
-        if event.kind == "source.added":
-            return row["erased_by"] is not None or in_same_words(row, intent.body)
-        names = ("problem", "solution", "project")
-        said = [[str(texts[name]).split() for name in names] for texts in (row, intent.body)]
-        return row["erased_by"] is not None or said[0] == said[1]
-    if event.kind not in fold.CREATING or event.stream != intent.stream:
-        return False
-    if intent.data.get("supersedes") not in (None, json.loads(event.data).get("supersedes", [])):
-        return False
-    stored = json.loads(event.body) if event.body is not None else intent.body
-    return all(stored.get(key) == value for key, value in intent.body.items())
-
-
-def _imagined(plan: DryRun, actor: Actor) -> list[Event]:
-    """Return the events a dry run would have appended, without hashes."""
-    return [
-        Event(
-            plan.head.seq + number,
-            draft.event_id,
-            draft.stream,
-            0,
-            draft.kind,
-            draft.schema_version,
-            "",
-            actor.kind,
-            actor.id,
-            actor.channel,
-            actor.trust,
-            draft.batch,
-            json.dumps(draft.data),
-            b"",
-            b"",
-            b"",
-            None,
-            None,
-            None,
-        )
-        for number, draft in enumerate(plan.drafts, start=1)
-    ]

@@ -117,6 +117,41 @@ def write_all(fd: int, data: bytes) -> None:
         data = data[os.write(fd, data) :]
 
 
+def replace(path: str, data: bytes) -> None:
+    """Replace a small file durably: temporary file, fsync, rename, fsync of the folder.
+
+    Raises:
+        FileFault: what stood there stands.
+    """
+    temporary = path + ".new"
+    flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_NOFOLLOW", 0)
+    try:
+        if os.path.lexists(temporary):
+            os.unlink(temporary)  # of one that was killed: never written into
+        fd = os.open(temporary, flags, 0o600)
+        try:
+            write_all(fd, data)
+            os.fsync(fd)
+        finally:
+            os.close(fd)
+        os.replace(temporary, path)
+        sync_folder(path)
+    except OSError as error:
+        raise os_fault(error, path) from None
+
+
+def sync_folder(path: str) -> None:
+    """Force a new name in a file's folder to the disk, where folders can be."""
+    try:
+        fd = os.open(os.path.dirname(os.path.abspath(path)), os.O_RDONLY)
+    except OSError:
+        return  # pragma: no cover - Windows opens no folder
+    try:
+        os.fsync(fd)
+    finally:
+        os.close(fd)
+
+
 def os_fault(error: OSError, path: str) -> FileFault:
     """Return the error of ours for one of the operating system."""
     if error.errno in (28, 122):

@@ -8,7 +8,6 @@ wrong with the file, nobody is let in.
 """
 
 import base64
-import contextlib
 import hashlib
 import json
 import os
@@ -21,7 +20,7 @@ from typing import Any, NamedTuple
 
 from ledger.errors import BadArgument, BadInput, Damaged, NotFound, UnsafePlace
 from ledger.model import PROJECT_CHARS, TRUST_AGENT, TRUST_NOTES
-from ledger.place import WriteLock, make_folder, os_fault, write_all
+from ledger.place import WriteLock, make_folder, os_fault, replace
 
 ENDING = ".tokens"
 FORMAT = 1
@@ -185,40 +184,7 @@ def _save(path: str, tokens: Iterable[Token]) -> None:
     for entry in held:
         del entry["digest"]
     text = json.dumps({"format": FORMAT, "tokens": held}, indent=1) + "\n"
-    write_private(path + ENDING, text.encode())
-
-
-def write_private(path: str, data: bytes) -> None:
-    """Write a file for its owner alone, whole or not at all.
-
-    Raises:
-        FileFault: it cannot be written; what was there stays.
-    """
-    temporary = f"{path}.new"
-    flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_NOFOLLOW", 0)
-    try:
-        with contextlib.suppress(FileNotFoundError):
-            os.unlink(temporary)  # of one that was killed: never written into
-        fd = os.open(temporary, flags, 0o600)
-        try:
-            write_all(fd, data)
-            os.fsync(fd)
-        finally:
-            os.close(fd)
-        os.replace(temporary, path)
-        _sync_folder(path)
-    except OSError as error:
-        raise os_fault(error, path) from None
-
-
-def _sync_folder(path: str) -> None:
-    if os.name == "nt":  # pragma: no cover
-        return
-    fd = os.open(os.path.dirname(os.path.abspath(path)), os.O_RDONLY)
-    try:
-        os.fsync(fd)
-    finally:
-        os.close(fd)
+    replace(path + ENDING, text.encode())
 
 
 # -- making and revoking ---------------------------------------------------------------------------------------------

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from gated import QUICK, Served, make, read, read_one, request, serving
 
-from ledger import tokens
+from ledger import place, tokens
 from ledger.errors import BadArgument, LedgerError, NotAllowed
 from mcp_server.book import Book
 from mcp_server.exchange import unquoted
@@ -114,7 +114,7 @@ def test_nobody_is_let_in_when_the_tokens_cannot_be_trusted(file: Path, served: 
     shut = served.ask(text).status
     if harm == "a folder":
         held.rmdir()
-    tokens.write_private(str(held), data)
+    place.replace(str(held), data)
 
     assert (shut, served.ask(text).status) == (401, 200)
 

@@ -98,6 +98,7 @@ LEVELS = {
         "evals",
         "replay",
         "rescan",
+        "intent",
         "tokens",
         "fence",
         "needles",
