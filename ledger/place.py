@@ -226,6 +226,22 @@ def _give_up(fd: int) -> None:
     os.close(fd)
 
 
+# -- writing ----------
+
+
+def write_all(fd: int, data: bytes) -> None:
+    """Write all of it: a disk that is nearly full takes a part, without an error, and refuses the rest only."""
+    while data:
+        data = data[os.write(fd, data) :]
+
+
+def append_line(fd: int, line: bytes) -> None:
+    """Append a line, apart from what a full disk or a kill has left of the one before; `fd` may be read too."""
+    size = os.fstat(fd).st_size
+    is_torn = size > 0 and os.pread(fd, 1, size - 1) != b"\n" if hasattr(os, "pread") else False
+    write_all(fd, b"\n" + line if is_torn else line)
+
+
 # -- anchor ----------
 
 
@@ -248,7 +264,7 @@ def write_anchor(path: str, anchor: Anchor) -> None:
     try:
         fd = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
         try:
-            os.write(fd, json.dumps(anchor._asdict()).encode() + b"\n")
+            write_all(fd, json.dumps(anchor._asdict()).encode() + b"\n")
             os.fsync(fd)
         finally:
             os.close(fd)
@@ -276,7 +292,7 @@ def machine_id(path: str, *, is_dry: bool = False) -> str:
             made = os.urandom(16).hex()
             os.ftruncate(fd, 0)
             os.lseek(fd, 0, os.SEEK_SET)
-            os.write(fd, made.encode() + b"\n")
+            write_all(fd, made.encode() + b"\n")
             return made
         finally:
             os.close(fd)
