@@ -11,6 +11,7 @@ from ledger import cli_mend, cliff, mend
 from ledger.cli_call import DRY_RUN, Arg, Call, Result, command
 from ledger.errors import BadArgument, ReadOnly, Refused
 from ledger.frame import clean
+from ledger.home import working_folder
 from ledger.model import Reading
 
 if TYPE_CHECKING:
@@ -105,7 +106,7 @@ def _path(given: str | None) -> str:
     from importers.memory_notes import INDEX, is_index
     from importers.projects import memory_folder
 
-    found = given or os.path.join(memory_folder(os.getcwd(), os.path.expanduser("~")), INDEX)
+    found = given or os.path.join(memory_folder(working_folder(), os.path.expanduser("~")), INDEX)
     path = os.path.abspath(os.path.expanduser(found))
     if os.path.isdir(path):
         path = os.path.join(path, INDEX)

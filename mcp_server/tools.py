@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ledger.answer import LIMIT_MAX
 from ledger.errors import AmbiguousId, BadArgument, NotFound
+from ledger.home import working_folder
 from ledger.model import (
     AGENT_PREFIX_CHARS,
     EVERYWHERE,
@@ -291,7 +292,7 @@ def _client_files() -> list[str]:
     """Return the files that the client has loaded where this server runs."""
     from importers.registry import client_files
 
-    return client_files(os.getcwd(), os.path.expanduser("~"))
+    return client_files(working_folder(), os.path.expanduser("~"))
 
 
 def _seq(reader: Reader, as_of: int | str | None) -> int | None:

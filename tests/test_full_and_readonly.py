@@ -17,6 +17,7 @@ from pathlib import Path
 
 import pytest
 from children import Say, done, mount_small
+from command import without_override
 from hooked import PROMPT, environment, payload, ran, repository
 from rows import opened, verified
 
@@ -31,7 +32,7 @@ ROOMS_KB = (0, 4, 8, 16, 32, 64, 128, 256, 512)
 
 EVENTS = "SELECT seq, event_id, kind, hash FROM event ORDER BY seq"
 MS_REMOUNT, MS_RDONLY = 32, 1
-NOBODY = 65_534
+CAPABILITIES_V3 = 0x20080522
 
 
 def events(file: str) -> list[tuple[object, ...]]:
@@ -191,6 +192,7 @@ def spoken(*words: str) -> tuple[int, str, str]:
 
 def asked(file: str, notes: str, folder: str, say: Say) -> None:
     """Say how every command ends, and every hook."""
+    here = repository(Path(notes))
     named = {"ID": "1", "NOTES": notes, "OUT": os.path.join(folder, "out.jsonl")}
     with closing(sqlite3.connect(f"file:{file}?mode=ro", uri=True)) as connection:
         named["ID"] = str(connection.execute("SELECT id FROM learning ORDER BY seq LIMIT 1").fetchone()[0])
@@ -203,26 +205,22 @@ def asked(file: str, notes: str, folder: str, say: Say) -> None:
         ("compact", {"compact_summary": "we did this"}), ("subagent-start", {"agent_id": "a", "agent_type": "b"}),
         ("tool", {"tool_name": "Write", "tool_input": {"file_path": os.path.join(notes, "memory.md")}}), ("end", {}),
     ):  # fmt: skip
-        found = ran(event, payload(Path(notes), **given), environment(Path(file), HOME=folder))
+        found = ran(event, payload(here, **given), environment(Path(file), HOME=folder))
         say(json.dumps(["hook", event, found.code, found.text, found.err]))
 
 
-def as_nobody() -> None:
-    """Give up root, for whom modes mean nothing; another user's process goes on as it is."""
+def bound_by_modes() -> None:
+    """Take from root, in this process and in those it starts, what lets it write read-only files."""
     if os.geteuid() == 0:
-        os.setgroups([])
-        os.setgid(NOBODY)
-        os.setuid(NOBODY)
-
-
-def given_to_nobody(folder: Path, top: Path) -> None:
-    """Give root's folder to whoever `as_nobody` makes of a process, who may walk to it."""
-    if os.geteuid() == 0:
-        for path in (folder.parent, folder, *folder.iterdir()):
-            os.chown(path, NOBODY, NOBODY)
-        for above in (top, *top.parents):
-            if not above.stat().st_mode & 0o001:
-                above.chmod(above.stat().st_mode | 0o011)
+        without_override()
+        libc = ctypes.CDLL(None, use_errno=True)
+        head, kept = (ctypes.c_uint32 * 2)(CAPABILITIES_V3, 0), (ctypes.c_uint32 * 6)()
+        if libc.capget(head, kept):
+            raise OSError(ctypes.get_errno(), "capget")
+        for at in (0, 1):  # effective, permitted: without CAP_DAC_OVERRIDE and CAP_DAC_READ_SEARCH
+            kept[at] &= ~0b110
+        if libc.capset(head, kept):
+            raise OSError(ctypes.get_errno(), "capset")
 
 
 def judged(lines: list[str]) -> None:
@@ -270,10 +268,9 @@ def test_from_a_file_without_write_permission_everything_is_read_and_nothing_wri
     for path in file.parent.iterdir():
         path.chmod(0o400)
     file.parent.chmod(0o500)
-    given_to_nobody(file.parent, tmp_path)
 
     def act(say: Say) -> None:
-        as_nobody()
+        bound_by_modes()
         os.environ["HOME"] = str(tmp_path / "disk")
         asked(str(file), str(notes), str(file.parent), say)
 
