@@ -110,9 +110,14 @@ def identity(path: str) -> tuple[int, int]:
     """
     try:
         found = os.stat(path)
-    except FileNotFoundError:
-        raise Replaced(f"{path} is gone; nothing was written", "find where it was moved, or start anew") from None
+    except (FileNotFoundError, NotADirectoryError):
+        raise gone(path) from None
     return found.st_dev, found.st_ino
+
+
+def gone(path: str) -> Replaced:
+    """Return the error for a file that is no longer where it was opened."""
+    return Replaced(f"{path} is gone; nothing was written", "find where it was moved, or start anew")
 
 
 def os_fault(error: OSError, path: str) -> FileFault:
@@ -172,6 +177,8 @@ class WriteLock:
         path = self._path + suffix
         try:
             return os.open(path, os.O_RDWR | os.O_CREAT | getattr(os, "O_CLOEXEC", 0), 0o600)
+        except FileNotFoundError:
+            raise gone(self._path) from None
         except OSError as error:
             raise os_fault(error, path) from None
 
