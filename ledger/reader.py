@@ -156,7 +156,8 @@ class Reader:
             raise NewerSchema(f"the schema of {self.path}", str(schema), str(sql.SCHEMA_VERSION))
         if schema < sql.SCHEMA_VERSION:
             raise OlderSchema(str(schema), str(sql.SCHEMA_VERSION))
-        version = self.rows(sql.PROJECTION, {})[0][0]
+        found = self.rows(sql.PROJECTION, {})
+        version = found[0][0] if found else 0
         if version > sql.PROJECTION_VERSION:
             raise NewerSchema(f"the projection of {self.path}", str(version), str(sql.PROJECTION_VERSION))
         if version < sql.PROJECTION_VERSION:

@@ -96,7 +96,7 @@ PASSED = "DELETE FROM breaker WHERE name = :name"
 ACTS = """INSERT INTO actor (actor, session, at) VALUES (:actor, :session, :at)
 ON CONFLICT (actor) DO UPDATE SET at = excluded.at"""
 TELL = """INSERT INTO told (line, at) VALUES (:line, :at)
-ON CONFLICT (line) DO UPDATE SET at = excluded.at WHERE substr(told.at, 1, 10) < substr(excluded.at, 1, 10)"""
+ON CONFLICT (line) DO UPDATE SET at = excluded.at WHERE substr(told.at, 1, 10) <> substr(excluded.at, 1, 10)"""
 READY = "SELECT stamp, head, day, project, text, exposure FROM ready WHERE cwd = :cwd"
 KEEP_READY = """INSERT OR REPLACE INTO ready (cwd, stamp, head, day, project, text, exposure)
 VALUES (:cwd, :stamp, :head, :day, :project, :text, :exposure)"""

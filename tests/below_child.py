@@ -10,6 +10,7 @@ import io
 import json
 import os
 import sys
+import time
 from typing import Any
 
 from ledger import tables, upgrade
@@ -37,6 +38,14 @@ def done(job: dict[str, Any]) -> dict[str, Any]:
     """Run a command with one call of the system made to fail; return its exit status and what it printed."""
     below = ctypes.CDLL(None)
     os.environ.update(job["env"])
+    os.environ["TZ"] = job.get("zone", "UTC")
+    time.tzset()
+    below.below_clock(ctypes.c_long(job.get("clock_s", 0)))
+    if job.get("given"):
+        reading, writing = os.pipe()
+        os.write(writing, job["given"].encode())
+        os.close(writing)
+        os.dup2(reading, 0)
     if job.get("migrations"):
         become_newer(job["migrations"])
     out, err = io.StringIO(), io.StringIO()
