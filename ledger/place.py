@@ -85,7 +85,7 @@ def make_file(path: str) -> None:
 
 
 def check_modes(path: str) -> None:
-    """Refuse a file that another user owns or may write.
+    """Refuse a file that another user owns or may write, or that anybody may put another in the place of.
 
     Raises:
         UnsafePlace: with the mode or owner that was found; nothing was opened.
@@ -100,6 +100,13 @@ def check_modes(path: str) -> None:
     if found.st_mode & 0o022:
         mode = stat.S_IMODE(found.st_mode)
         raise UnsafePlace(f"{path} can be written by others (mode {mode:o})", f"run `chmod 600 {path}`")
+    folder = os.path.dirname(os.path.abspath(path))
+    mode = os.stat(folder).st_mode
+    if mode & stat.S_IWOTH and not mode & stat.S_ISVTX:
+        raise UnsafePlace(
+            f"{folder} can be written by anybody (mode {stat.S_IMODE(mode):o}); nothing was opened",
+            f"run `chmod 700 {folder}`",
+        )
 
 
 def identity(path: str) -> tuple[int, int]:

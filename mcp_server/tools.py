@@ -26,6 +26,7 @@ from ledger.model import (
     plain,
 )
 from ledger.reader import Reader, open_reader
+from mcp_server import write_side
 
 if TYPE_CHECKING:
     from ledger.ledger import Ledger
@@ -92,6 +93,7 @@ class Session(NamedTuple):
 
         A dry run without a file works on an empty ledger that is thrown away.
         """
+        write_side.load()
         from ledger.ledger import Ledger
 
         with ExitStack() as stack:
@@ -246,6 +248,7 @@ def undo(session: Session, given: dict[str, Any]) -> dict[str, Any]:
 
 def import_learnings(session: Session, given: dict[str, Any]) -> dict[str, Any]:
     """Import notes and exports; one batch for each importer and trust."""
+    write_side.load()
     from importers.plan import plan, vanished
     from importers.registry import scan_paths
     from ledger import ingest
