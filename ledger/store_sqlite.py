@@ -270,7 +270,7 @@ class SqliteStore(Log):
             return events
 
     def _check_place(self, head: Head, events: Sequence[Event]) -> None:
-        """Acknowledge nothing that stands in a file which the path no longer leads to, and leave the anchor there alone.
+        """Acknowledge nothing that stands in a file which the path no longer leads to, nor move the anchor.
 
         SQLite looks only before it begins to write, and in WAL mode never.
         """

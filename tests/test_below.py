@@ -94,7 +94,9 @@ def slow(place: Place) -> str:
 def imported(place: Place) -> int:
     """Let the notes be imported; return the batch."""
     with Ledger.open(str(place.file)) as ledger:
-        batch = ingest.run(ledger, read_notes([str(place.notes / "pooler.md")], str(place.notes), ""), plan, vanished).batch
+        batch = ingest.run(
+            ledger, read_notes([str(place.notes / "pooler.md")], str(place.notes), ""), plan, vanished
+        ).batch
     assert batch is not None
     place.keep()
     return batch
@@ -111,7 +113,6 @@ COMMANDS: dict[str, Callable[[Place], list[str]]] = {
     "undo an import": lambda place: ["undo", "--batch", str(imported(place))],
 }
 """Commands that write, on the ledger of `place`, or of one that they first make of it."""
-
 
 
 class Fault(NamedTuple):

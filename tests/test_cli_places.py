@@ -20,9 +20,9 @@ from ledger.errors import BadArgument
 
 RECORD = ("record", "--problem", "the pooler refuses", "--solution", "use port 6543")
 ANYWHERE = (
-    RECORD, ("query", "the pooler"), ("recall", "the pooler refuses, why?"), ("stats",), ("list",), ("doctor",), ("project",),
-    ("verify",), ("export",), ("config",), ("exposures",), ("sql", "SELECT 1"), ("why", "the pooler refuses"), ("rebuild",),
-    ("upgrade",), ("off",), ("on",),
+    RECORD, ("query", "the pooler"), ("recall", "the pooler refuses, why?"), ("stats",), ("list",), ("doctor",),
+    ("project",), ("verify",), ("export",), ("config",), ("exposures",), ("sql", "SELECT 1"),
+    ("why", "the pooler refuses"), ("rebuild",), ("upgrade",), ("off",), ("on",),
 )  # fmt: skip
 """Commands that need no folder."""
 
@@ -98,7 +98,7 @@ def test_a_server_works_in_a_folder_that_is_gone(shell: Shell) -> None:
 
     ended = subprocess.Popen(
         [sys.executable, "-m", "ledger.cli", "serve"], cwd=gone, env=shell.env, stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE, stderr=subprocess.PIPE, preexec_fn=lambda: shutil.rmtree(gone),
+        stdout=subprocess.PIPE, stderr=subprocess.PIPE, preexec_fn=lambda: shutil.rmtree(gone),  # noqa: PLW1509
     )  # fmt: skip
     with ended:
         assert ended.stdin is not None

@@ -40,7 +40,12 @@ class Shifted:
 
     def record(self, number: int, **how: Any) -> str:
         """Record a learning; return its id."""
-        texts = ("--problem", f"the {THINGS[number]} PGX47{number} hangs", "--solution", f"restart the {THINGS[number]}")
+        texts = (
+            "--problem",
+            f"the {THINGS[number]} PGX47{number} hangs",
+            "--solution",
+            f"restart the {THINGS[number]}",
+        )
         return str(self.document("record", *texts, "--project", "demo", "--category", "env", **how)["id"])
 
 

@@ -101,7 +101,9 @@ def test_a_ledger_without_its_wal_is_called_rolled_back(
 
     assert [problem["code"] for problem in verdict.document["problems"]] == ["rolled_back"]
     assert len(listed["rows"]) == 3
-    refused(inside("record", "--problem", "p", "--solution", "s"), RolledBack.exit_code, "ends at event 3", "saw event 6")
+    refused(
+        inside("record", "--problem", "p", "--solution", "s"), RolledBack.exit_code, "ends at event 3", "saw event 6"
+    )
     assert inside("verify", "--accept-head").code == 0
     assert inside("record", "--problem", "p", "--solution", "s").code == 0
     assert inside("verify").code == 0
@@ -130,7 +132,7 @@ def test_a_copy_without_its_anchor_says_that_a_lost_tail_would_not_show(
 
 
 def test_a_journal_that_was_left_behind_takes_nothing_back_from_a_copy(tmp_path: Path) -> None:
-    """A hot journal belongs to its file: a copy made without it is told to be damaged or behind, never taken for whole."""
+    """A hot journal belongs to its file: the file is whole once it is rolled back, a copy without it is judged."""
     shell = Shell(tmp_path)
     with Ledger.init(str(shell.file)) as ledger:
         for number in range(40):

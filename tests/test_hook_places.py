@@ -130,7 +130,7 @@ def test_a_ledger_that_is_locked_is_silence_for_every_event(known: Path) -> None
 
 @pytest.mark.parametrize("home", [None, "", ".", "relative", "/nonexistent", "/dev/null", "~", "\udcff"])
 def test_without_a_home_no_event_says_anything_wrong(known: Path, tmp_path: Path, home: str | None) -> None:
-    """HOME unset, empty, relative, nowhere, a file or no text: exit status 0, no message; a prompt is still answered."""
+    """HOME unset, empty, relative, nowhere, a file or no text: exit status 0, and a prompt is still answered."""
     here = repository(tmp_path)
     env = environment(known)
     del env["HOME"]
@@ -197,9 +197,9 @@ INPUTS = {
     "a number": b"7",
     "a list": b"[1]",
     "half a surrogate": b'{"prompt": "\\ud800", "session_id": "\\udfff", "cwd": "\\ud800"}',
-    "wrong types": b'{"prompt": 7, "session_id": {}, "cwd": [], "tool_input": "memory", "tool_name": [], "agent_type": 1}',
+    "wrong types": b'{"prompt": 7, "session_id": {}, "cwd": [], "tool_input": "memory", "tool_name": []}',
     "nothing in the fields": b'{"prompt": "", "session_id": "", "cwd": "", "transcript_path": "", "tool_input": {}}',
-    "NUL in the fields": b'{"prompt": "why\\u0000?", "session_id": "\\u0000", "cwd": "\\u0000", "agent_type": "\\u0000"}',
+    "NUL in the fields": b'{"prompt": "why\\u0000?", "session_id": "\\u0000", "cwd": "\\u0000"}',
     "one key twice": b'{"prompt": "a", "prompt": ["b"]}',
 }
 

@@ -16,7 +16,8 @@ from ledger.tables import SCHEMA_VERSION
 
 READS = ("query pooler", "show ID", "list", "history ID", "stats", "export", "recall pooler", "why pooler", "config")
 WRITES = (
-    "record --problem p --solution s", "retract ID --reason r", "undo 1", "pin ID", "rebuild", "config set robots true", "off",
+    "record --problem p --solution s", "retract ID --reason r", "undo 1", "pin ID", "rebuild",
+    "config set robots true", "off",
     "import NOTES", "wrong",
 )  # fmt: skip
 CHECKS = ("verify", "doctor", "upgrade", "upgrade --dry-run", "sql SELECT~1")
@@ -53,7 +54,9 @@ def template(tmp_path_factory: pytest.TempPathFactory) -> tuple[str, str]:
 
     path = str(tmp_path_factory.mktemp("template") / "data" / "ledger.db")
     with Ledger.init(path) as ledger:
-        first = ledger.record(Draft("pgcat refuses connections from the docker network, PGX4711", "use port 6543", "env", "demo"))
+        first = ledger.record(
+            Draft("pgcat refuses connections from the docker network, PGX4711", "use port 6543", "env", "demo")
+        )
         ledger.record(Draft("tests are slow", "run them with -n 2", "workflow", "demo"))
     return path, first.id
 
@@ -74,7 +77,11 @@ def log(file: Path) -> list[Any]:
 
 @pytest.mark.parametrize("mark", MARKS)
 def test_no_command_is_at_a_loss_with_a_file_of_other_marks(
-    shell: Shell, template: tuple[str, str], capsys: pytest.CaptureFixture[str], mark: str, monkeypatch: pytest.MonkeyPatch
+    shell: Shell,
+    template: tuple[str, str],
+    capsys: pytest.CaptureFixture[str],
+    mark: str,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """Each answers or refuses in words of ours; where the schema is another, nothing is written and both are named.
 
@@ -92,11 +99,17 @@ def test_no_command_is_at_a_loss_with_a_file_of_other_marks(
 
     faults = []
     for line in (*READS, *WRITES, *CHECKS):
-        words = [word.replace("~", " ").replace("ID", template[1]).replace("NOTES", str(notes)) for word in line.split()]
+        words = [
+            word.replace("~", " ").replace("ID", template[1]).replace("NOTES", str(notes)) for word in line.split()
+        ]
         done = inside(*words)
         if done.code == INTERNAL or "Traceback" in done.err:
             faults.append((line, done))
-        if mark in REFUSED_OUTRIGHT and line in WRITES and (done.code not in range(10, 40) or "nothing was" not in done.err):
+        if (
+            mark in REFUSED_OUTRIGHT
+            and line in WRITES
+            and (done.code not in range(10, 40) or "nothing was" not in done.err)
+        ):
             faults.append((line, done))
         if mark in REFUSED_OUTRIGHT and shell.file.read_bytes() != spoiled:
             faults.append((line, "wrote"))

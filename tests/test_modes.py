@@ -76,8 +76,10 @@ def commands(inside: Inside, home: Path) -> None:
                     "--solution", "use 6543 of pgcat", "--reason", "r"),
         ("import", str(home / ".claude" / "projects" / "-demo" / "memory")), ("scan",),
         ("export", "--output", str(home / "out.jsonl")), ("export", "--format", "md", "--output", str(home / "out.md")),
-        ("setup", "claude-code"), ("setup", "cursor"), ("setup", "codex"), ("recall", PROMPT, "--project", "demo", "--session", "s"),
-        ("wrong", "--silence"), ("config", "set", "exposure_days", "30"), ("rebuild",), ("verify",), ("doctor",), ("stats",),
+        ("setup", "claude-code"), ("setup", "cursor"), ("setup", "codex"),
+        ("recall", PROMPT, "--project", "demo", "--session", "s"),
+        ("wrong", "--silence"), ("config", "set", "exposure_days", "30"), ("rebuild",), ("verify",),
+        ("doctor",), ("stats",),
         ("setup", "claude-code", "--uninstall"), ("undo", "1", "--cascade"),
     ):  # fmt: skip
         done = inside(*words)
@@ -89,7 +91,8 @@ def hooks(home: Path, file: Path) -> None:
     here, env = home / "demo", environment(file, HOME=str(home))
     note = home / ".claude" / "projects" / "-demo" / "memory" / "pooler.md"
     for event, given in (
-        ("session-start", {"source": "startup"}), ("prompt", {"prompt": PROMPT}), ("subagent-start", {"agent_id": "a", "agent_type": "b"}),
+        ("session-start", {"source": "startup"}), ("prompt", {"prompt": PROMPT}),
+        ("subagent-start", {"agent_id": "a", "agent_type": "b"}),
         ("tool", {"tool_name": "Write", "tool_input": {"file_path": str(note)}}),
         ("precompact", {"trigger": "auto"}), ("compact", {"compact_summary": "we moved the pooler"}),
         ("stop", {"last_assistant_message": "the pooler now listens on 6543"}), ("end", {"reason": "exit"}),
@@ -134,7 +137,7 @@ def test_through_a_whole_life_every_file_and_folder_is_its_owners_alone(
 
     Looked at after each part of it, so that nothing is open for a while either; what belonged to others keeps its mode.
     """
-    but = {path for path in home.rglob("*")}
+    but = set(home.rglob("*"))
     but |= {home / "server.log", home / ".claude" / "projects" / "-demo" / "memory" / "late.md"}
     shell = Shell(home)
     shell.file = Path(os.environ["LEARNINGS_FILE"])
@@ -154,7 +157,7 @@ def test_through_a_whole_life_every_file_and_folder_is_its_owners_alone(
     migrate(home, shell.file)
     found["upgrade"] = wrong(home, but)
 
-    assert found == dict.fromkeys(found, {})
+    assert [part for part in found.items() if part[1]] == []
     made = {Path(name).name for name in modes(shell.file.parent, set())}
     assert {
         "ledger.db", "ledger.db.anchor", "ledger.db.lock", "ledger.db.queue", "ledger.db.scanned", "sessions.db",
@@ -181,8 +184,10 @@ def test_a_ledger_in_a_folder_that_anybody_may_write_is_not_opened(
     assert inside("record", "--problem", "p", "--solution", "s").code == 0
 
 
-def test_no_command_that_we_register_names_a_secret_or_the_environment(home: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """What a client is told to start stands in the list of processes for everybody: paths and words of ours, no more."""
+def test_no_command_that_we_register_names_a_secret_or_the_environment(
+    home: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """What a client is told to start stands in the list of processes: paths and words of ours, no more."""
     shell = Shell(home)
     secret = "gh" + "p_" + "a1B2" * 9
     inside = Inside(shell, capsys.readouterr)

@@ -1,4 +1,4 @@
-"""A ledger file that is replaced, moved or removed under its writers: none of them acknowledges what nobody will find."""
+"""A ledger file that is replaced, moved or removed under its writers: none acknowledges what nobody will find."""
 
 import os
 import shutil
@@ -76,7 +76,7 @@ def test_writers_stop_within_one_append_when_their_file_is_replaced(
     Ledger.init(path).close()
     aside = str(tmp_path / "aside.db")
     children = [fork(writer(path)) for _ in range(WRITERS)]
-    said = {child: b"" for child in children}
+    said = dict.fromkeys(children, b"")
     while any(text.count(b"\n") < 4 for text in said.values()):
         for child in children:
             said[child] += heard(child, 0.01)
