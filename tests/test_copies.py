@@ -137,6 +137,8 @@ def test_a_journal_that_was_left_behind_takes_nothing_back_from_a_copy(tmp_path:
     with Ledger.init(str(shell.file)) as ledger:
         for number in range(40):
             ledger.record(draft(number))
+    with closing(sqlite3.connect(shell.file)) as raw:
+        raw.execute("PRAGMA journal_mode = DELETE").fetchall()  # whatever the library would have chosen
     code = (
         "import os, signal, sqlite3, sys\n"
         "raw = sqlite3.connect(sys.argv[1], isolation_level=None)\n"

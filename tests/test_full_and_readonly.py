@@ -208,7 +208,8 @@ def asked(file: str, notes: str, folder: str, say: Say) -> None:
             found = spoken("--file", file, *(named.get(word, word) for word in words))
             say(json.dumps([kind, " ".join(words[:2]), *found]))
     for event, given in (
-        ("prompt", {"prompt": PROMPT}), ("session-start", {"source": "startup"}), ("stop", {"last_assistant_message": "x"}),
+        ("prompt", {"prompt": PROMPT}),
+        ("session-start", {"source": "startup"}), ("stop", {"last_assistant_message": "x"}),
         ("compact", {"compact_summary": "we did this"}), ("subagent-start", {"agent_id": "a", "agent_type": "b"}),
         ("tool", {"tool_name": "Write", "tool_input": {"file_path": os.path.join(notes, "memory.md")}}), ("end", {}),
     ):  # fmt: skip
@@ -262,6 +263,24 @@ def test_from_a_disk_that_is_mounted_read_only_everything_is_read_and_nothing_wr
         assert Path(file).read_bytes() == was
 
     judged(on_a_small_disk(tmp_path / "disk", act))
+
+
+def test_from_a_disk_that_is_mounted_read_only_a_ledger_in_wal_mode_is_read(tmp_path: Path) -> None:
+    """Nothing can be made beside it, which SQLite would want; and nobody can change it."""
+
+    def act(folder: str, say: Say) -> None:
+        file = os.path.join(folder, "data", "ledger.db")
+        known(file)
+        with closing(sqlite3.connect(file)) as connection:
+            assert connection.execute("PRAGMA journal_mode = WAL").fetchone() == ("wal",)
+        reads_only(folder)
+        for words in (["query", "pgcat PGX4711", "--project", "demo"], ["list"], ["export"], ["stats"]):
+            say(json.dumps(spoken("--file", file, *words)))
+
+    rows = [json.loads(line) for line in on_a_small_disk(tmp_path / "disk", act)]
+
+    assert [code for code, *_ in rows] == [0] * 4
+    assert "6543" in rows[0][1]
 
 
 def test_from_a_file_without_write_permission_everything_is_read_and_nothing_written(tmp_path: Path) -> None:
