@@ -2,7 +2,9 @@
 
 A memory folder can hold a link to a key, a pipe that never answers, a sparse
 file of a terabyte or bytes of no text; each costs a diagnostic and none of its
-neighbours. A file is read once, from the descriptor that was checked.
+neighbours. A file is read once, from the descriptor that was checked. What a
+scan has listed is opened folder by folder from the root, no link followed on
+the way: a folder that was swapped for a link meanwhile leads nowhere.
 """
 
 import os
@@ -34,6 +36,9 @@ SKIPPED_FOLDERS = frozenset({".git", ".hg", ".svn", ".venv", "__pycache__", "nod
 """Folders that hold other people's files, or none that are notes."""
 
 _FLAGS = os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_CLOEXEC", 0)
+_FOLDER = (os.O_PATH | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC) if hasattr(os, "O_PATH") else 0
+"""Of a folder on the way to a file; 0 where the system cannot open one that may be entered and not listed."""
+
 _UTF16 = (b"\xff\xfe", b"\xfe\xff")
 _CONTROLS = re.compile("[\x01-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f]")
 _BINARY = getattr(os, "O_BINARY", 0)
@@ -56,8 +61,11 @@ class Walk(NamedTuple):
     diagnostics: list[Diagnostic]
 
 
-def open_regular(path: str) -> int:
+def open_regular(path: str, *, is_resolved: bool = False) -> int:
     """Return a descriptor of a regular file; the caller closes it.
+
+    Args:
+        is_resolved: no link stood above it when it was listed, so that none is followed there now.
 
     Raises:
         Unread: it is a link, a pipe, a device, a folder, somebody else's file
@@ -66,10 +74,12 @@ def open_regular(path: str) -> int:
     try:
         if stat.S_ISLNK(os.lstat(path).st_mode):
             raise Unread("symlink", "a symbolic link is not followed; the file was skipped")
-        descriptor = os.open(path, _FLAGS | _BINARY)
+        descriptor = _opened_from_root(path) if is_resolved and _FOLDER else os.open(path, _FLAGS | _BINARY)
     except FileNotFoundError:
         raise Unread("not-found", "there is no such file") from None
     except (OSError, ValueError) as error:
+        if isinstance(error, NotADirectoryError) and is_resolved:
+            raise Unread("unreadable", "a folder above it is a link now, or none; the file was skipped") from None
         word = error.strerror if isinstance(error, OSError) and error.strerror else "its name is not legal"
         raise Unread("unreadable", f"it cannot be opened ({word}); the file was skipped") from None
     try:
@@ -78,6 +88,24 @@ def open_regular(path: str) -> int:
         os.close(descriptor)
         raise
     return descriptor
+
+
+def _opened_from_root(path: str) -> int:
+    """Open a file through each folder of its path, none of which may be a link.
+
+    Raises:
+        NotADirectoryError: one of them is a link, or no folder.
+    """
+    *folders, name = os.path.abspath(path).split(os.sep)[1:]
+    at = os.open(os.sep, _FOLDER)
+    try:
+        for folder in folders:
+            below = os.open(folder, _FOLDER, dir_fd=at)
+            os.close(at)
+            at = below
+        return os.open(name, _FLAGS, dir_fd=at)
+    finally:
+        os.close(at)
 
 
 def _check(found: os.stat_result) -> None:
@@ -109,13 +137,13 @@ def read_bytes(path: str, cap: int = NOTE_BYTES) -> bytes:
     return raw
 
 
-def read_head(path: str, size: int) -> bytes:
-    """Return the first `size` bytes of a regular file of any size.
+def read_head(path: str, size: int, *, is_resolved: bool = False) -> bytes:
+    """Return the first `size` bytes of a regular file of any size; see `open_regular`.
 
     Raises:
         Unread: see `open_regular`.
     """
-    descriptor = open_regular(path)
+    descriptor = open_regular(path, is_resolved=is_resolved)
     try:
         return _read(descriptor, size)
     except OSError as error:
@@ -159,10 +187,12 @@ class Note(NamedTuple):
 def read_note(path: str, cap: int = NOTE_BYTES) -> Note:
     """Return as much of a note as is text: lines that are not UTF-8 and what lies beyond the cap are left out.
 
+    `path` has no link above its last part.
+
     Raises:
         Unread: nothing of it can be read.
     """
-    raw = read_head(path, cap + 1)
+    raw = read_head(path, cap + 1, is_resolved=True)
     left_out = []
     if len(raw) > cap:
         raw = raw[: raw.rfind(b"\n", 0, cap) + 1]

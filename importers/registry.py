@@ -257,7 +257,7 @@ class _Scan:
     def _add_file(self, path: str) -> None:
         """List an export of a ledger or what claude-mem keeps; say what else was named."""
         try:
-            head = files.read_head(path, 4_096)
+            head = files.read_head(path, 4_096, is_resolved=True)
             if export.sniff(head):
                 self._part(export.KIND, path).paths.append(path)
                 self.exports.append(path)
@@ -423,10 +423,14 @@ def _lines(path: str) -> Iterator[bytes]:
     Raises:
         Unread: it is not a regular file, or larger than any export.
     """
-    with os.fdopen(files.open_regular(path), "rb") as stream:
-        if os.fstat(stream.fileno()).st_size > export.FILE_BYTES:
+    with os.fdopen(files.open_regular(path, is_resolved=True), "rb") as stream:
+        left = os.fstat(stream.fileno()).st_size
+        if left > export.FILE_BYTES:
             raise Unread("too-large", f"it is larger than {export.FILE_BYTES:,} bytes; the file was skipped")
-        while line := stream.readline(export.LINE_BYTES + 1):
+        # What somebody appends meanwhile is for the next import: a file that grows would never end.
+        while left > 0 and (line := stream.readline(export.LINE_BYTES + 1)):
+            left -= len(line)
             yield line
             while len(line) > export.LINE_BYTES and not line.endswith(b"\n"):
                 line = stream.readline(export.LINE_BYTES + 1)
+                left -= len(line)

@@ -212,7 +212,7 @@ class Written:
         try:
             fd = os.open(self.path, flags, 0o600)
             try:
-                place.write_all(fd, line)
+                place.append_line(fd, line)
                 size = os.fstat(fd).st_size
             finally:
                 os.close(fd)

@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 from ledger.cli_call import Arg, Call, Command, Result, arranged, command, parser_of
 from ledger.errors import BadArgument, FileFault, GuardFailed, LedgerError
 from ledger.frame import clean, dumped
-from ledger.home import default_file
+from ledger.home import default_file, is_adrift
 
 TABLE = (
     ("init", "ledger.cli_file:init", "make a ledger"),
@@ -77,6 +77,8 @@ USAGE = "usage: learnings COMMAND [arguments] [--json] [--file FILE]"
 INTERNAL = 70
 """Exit status of a fault in this program (EX_SOFTWARE)."""
 
+ADRIFT = "the working folder is gone, and a path from there leads nowhere; nothing was done"
+
 INTERRUPTED = 130
 CLOSED_PIPE = 141
 """Exit statuses of a process ended by SIGINT and by SIGPIPE, as shells report them."""
@@ -109,6 +111,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     except Exception as error:
         if is_debug:
             raise
+        if isinstance(error, FileNotFoundError) and is_adrift():
+            return _refused(BadArgument(ADRIFT, "change to a folder that is there"), is_json)
         return _failed(error, is_json)
 
 

@@ -11,6 +11,7 @@ from ledger import cli_mend, cliff, mend
 from ledger.cli_call import DRY_RUN, Arg, Call, Result, command
 from ledger.errors import BadArgument, ReadOnly, Refused
 from ledger.frame import clean
+from ledger.home import working_folder
 from ledger.model import Reading
 
 if TYPE_CHECKING:
@@ -105,7 +106,7 @@ def _path(given: str | None) -> str:
     from importers.memory_notes import INDEX, is_index
     from importers.projects import memory_folder
 
-    found = given or os.path.join(memory_folder(os.getcwd(), os.path.expanduser("~")), INDEX)
+    found = given or os.path.join(memory_folder(working_folder(), os.path.expanduser("~")), INDEX)
     path = os.path.abspath(os.path.expanduser(found))
     if os.path.isdir(path):
         path = os.path.join(path, INDEX)
@@ -155,8 +156,8 @@ def _planned(ledger: "Ledger", path: str, data: bytes, text: str) -> Planned:
     from ledger import ingest
 
     before = read_note(path, os.path.expanduser("~"))
-    folder, name = os.path.dirname(path), f"moved-entries-{ledger.store.head().seq + 1}.md"
-    note = mend.free(os.path.join(folder, name))
+    folder = os.path.dirname(path)
+    note = _free_note(os.path.join(folder, f"moved-entries-{ledger.store.head().seq + 1}"))
     names = files.walk(folder).files
     known = act.known(ledger, before.drafts)
     found = compaction.compacted(text, path, names, known, os.path.basename(note)) if known else None
@@ -172,6 +173,14 @@ def _planned(ledger: "Ledger", path: str, data: bytes, text: str) -> Planned:
         raise Refused(f"{path} says what the ledger has not read; it was left as it is", SCAN_FIRST)
     is_read = not any(now[:-1])  # what was left out is left out again
     return Planned(move, found, both if is_read else compaction.note_only(both, note), is_read)
+
+
+def _free_note(stem: str) -> str:
+    """Return a free name of a note: one that a killed compaction has left there is not ours to write over."""
+    name, number = f"{stem}.md", 1
+    while os.path.lexists(name):
+        name, number = f"{stem}-{number}.md", number + 1
+    return name
 
 
 def _diff(path: str, text: str, note: str, found: "Compaction") -> str:

@@ -7,6 +7,7 @@ import time
 from ledger import cli_text
 from ledger.cli_call import Call, Result, command
 from ledger.errors import Unwell
+from ledger.home import working_folder
 
 
 @command()
@@ -16,7 +17,7 @@ def doctor(call: Call) -> Result:
     from ledger.doctor_check import Around
 
     home = os.path.expanduser("~")
-    found = diagnose(Around(call.file, home, call.env, sys.platform, os.getcwd(), time.time_ns() / 1e9))
+    found = diagnose(Around(call.file, home, call.env, sys.platform, working_folder(), time.time_ns() / 1e9))
     rows = [("remark" if one.is_remark else "ok" if one.ok else "BROKEN", one.id, one.message) for one in found]
     faults = sum(not one.ok for one in found)
     told = "all is well" if not faults else f"{cli_text.counted(faults, 'check')} broken; nothing was changed"

@@ -9,6 +9,7 @@ from ledger import mend
 from ledger.cli_call import Arg, Call
 from ledger.errors import LedgerError
 from ledger.frame import clean
+from ledger.home import working_folder
 from ledger.results import Loaded
 
 if TYPE_CHECKING:
@@ -22,7 +23,7 @@ def files() -> list[str]:
     """Return the files that a client started in this folder loads, and the notes of its project."""
     from importers.registry import client_files
 
-    return client_files(os.getcwd(), os.path.expanduser("~"))
+    return client_files(working_folder(), os.path.expanduser("~"))
 
 
 def mended(

@@ -13,6 +13,7 @@ from ledger import cli_text, sql
 from ledger.answer import LIMIT_MAX
 from ledger.cli_call import Arg, Call, Result, command, number
 from ledger.errors import BadArgument
+from ledger.home import working_folder
 from ledger.model import CATEGORIES, STATES, plain
 from ledger.reader import Reader
 
@@ -142,7 +143,7 @@ def _here(call: Call) -> str:
     """
     if call.given.project is not None:
         raise BadArgument("--here and --project both name a project; nothing was done", "give one of them")
-    found = project_of(call, os.getcwd())
+    found = project_of(call, working_folder())
     if found is None:
         raise BadArgument("this folder belongs to no project; nothing was done", "name one with --project")
     return found

@@ -1,6 +1,5 @@
 """What prompts are shown, and whether that was right: `recall exposures wrong`; `why` is in `cli_why`."""
 
-import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -13,7 +12,7 @@ from ledger.cli_write import REASON, written
 from ledger.errors import BadArgument, NotFound
 from ledger.exposure import PREFIX, Exposure
 from ledger.exposures import Exposures
-from ledger.home import machine_of
+from ledger.home import machine_of, working_folder
 from ledger.hook import is_off
 from ledger.model import EVERYWHERE, Draft, plain
 from ledger.reader import Reader
@@ -198,4 +197,4 @@ def remembered(call: Call, reader: Reader) -> Iterator[Exposures]:
 
 def project_here(call: Call) -> str | None:
     """Return the project a prompt is typed in: as it was named, else that of this folder."""
-    return call.given.project if call.given.project is not None else project_of(call, os.getcwd())
+    return call.given.project if call.given.project is not None else project_of(call, working_folder())

@@ -14,6 +14,7 @@ from ledger.cli_call import DRY_RUN, Arg, Call, Result, command
 from ledger.cli_read import ALIASES, aliases, project_of, settings
 from ledger.cli_write import written
 from ledger.errors import BadArgument, NotFound
+from ledger.home import working_folder
 from ledger.model import plain
 from ledger.reader import Reader
 from ledger.settings import EVERYWHERE, SETTINGS, projects_off
@@ -113,7 +114,7 @@ def project(call: Call) -> Result:
     """Show the project of a folder, list projects, or say that NAME is also called OTHER."""
     act, words = call.given.act, call.given.words
     if act == "show" and len(words) < 2:
-        return _project_of(call, words[0] if words else os.getcwd())
+        return _project_of(call, words[0] if words else working_folder())
     if act == "list" and not words:
         with call.reading() as reader:
             counts = reader.status()["projects"]

@@ -12,6 +12,7 @@ from ledger import cli_mend, cli_text, door
 from ledger.cli_call import DRY_RUN, EVENT_ID, Arg, Call, Result, command, number, texts
 from ledger.cli_read import LEARNING, project_of, whole_id
 from ledger.errors import BadArgument, EmptyText
+from ledger.home import working_folder
 from ledger.model import ALIAS_CHARS, CATEGORIES, EVERYWHERE, PROJECT_CHARS, Draft, plain
 
 if TYPE_CHECKING:
@@ -215,7 +216,7 @@ def _draft(call: Call) -> tuple[Draft, list[str]]:
         category = DEFAULT_CATEGORY
         chosen.append(f"category {category}, because none was given (--category)")
     if project is None:
-        project = project_of(call, os.getcwd()) or EVERYWHERE
+        project = project_of(call, working_folder()) or EVERYWHERE
         where = "everywhere, because this folder belongs to no project" if project == EVERYWHERE else f"in {project}"
         chosen.append(f"it holds {where} (--project)")
     if not project.strip():

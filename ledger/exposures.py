@@ -65,11 +65,16 @@ ALL_WORDS = "SELECT id, keywords FROM exposure ORDER BY id"
 WITHOUT = "UPDATE exposure SET keywords = :keywords WHERE id = :id"
 SCRUBBED = "UPDATE exposure SET keywords = :keywords, rules = :rules WHERE id = :id"
 SINCE_ANEW = """SELECT shown FROM exposure WHERE ledger_id = :ledger AND session = :session
-  AND at >= coalesce((SELECT max(at) FROM exposure WHERE ledger_id = :ledger AND session = :session AND anew = 1), '')
+  AND rowid >= coalesce((SELECT rowid FROM exposure WHERE ledger_id = :ledger AND session = :session AND anew = 1
+    ORDER BY at DESC, id DESC LIMIT 1), 0)
 ORDER BY at, id"""
+"""Since then in the order in which rows came: a clock that was set back meanwhile brings nothing twice."""
+
 NEWEST = f"""SELECT {COLUMNS} FROM exposure
 WHERE ledger_id = :ledger AND (:session IS NULL OR session = :session) AND (:spoke = 0 OR shown <> '[]')
-ORDER BY at DESC, id DESC LIMIT :many"""
+ORDER BY rowid DESC LIMIT :many"""
+"""The last that came, whatever its clock said."""
+
 BY_PREFIX = f"""SELECT {COLUMNS} FROM exposure
 WHERE ledger_id = :ledger AND substr(id, 1, :size) = :prefix ORDER BY id LIMIT 6"""
 OF_SESSION = f"""SELECT {COLUMNS} FROM exposure

@@ -40,6 +40,23 @@ def client_folder(home: str) -> str:
     return named if named and home == os.path.expanduser("~") else os.path.join(home, ".claude")
 
 
+def working_folder() -> str:
+    """Return the folder this process works in; the file system's root, which is nobody's project, when that is gone."""
+    try:
+        return os.getcwd()
+    except OSError:
+        return os.path.abspath(os.sep)
+
+
+def is_adrift() -> bool:
+    """Tell whether the folder this process works in is gone, so that no path from there leads anywhere."""
+    try:
+        os.getcwd()
+    except OSError:
+        return True
+    return False
+
+
 def machine_of(path: str) -> str | None:
     """Return the opaque id of this machine beside a ledger file, None when it has none yet (`place.machine_id`)."""
     found = head_text(path + ".machine", 100).strip()

@@ -298,9 +298,9 @@ def write(path: str, data: bytes, mode: int) -> None:
 
 def remember(ledger: str, done: Done) -> None:
     """Remember an edit beside the ledger."""
-    flags = os.O_WRONLY | os.O_APPEND | os.O_CREAT | getattr(os, "O_NOFOLLOW", 0)
+    flags = os.O_RDWR | os.O_APPEND | os.O_CREAT | getattr(os, "O_NOFOLLOW", 0)
     fd = os.open(ledger + ".edits", flags, 0o600)
     try:
-        place.write_all(fd, json.dumps(done._asdict()).encode() + b"\n")
+        place.append_line(fd, json.dumps(done._asdict()).encode() + b"\n")
     finally:
         os.close(fd)

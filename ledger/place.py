@@ -77,7 +77,7 @@ def make_file(path: str) -> None:
 
 
 def check_modes(path: str) -> None:
-    """Refuse a file that another user owns or may write.
+    """Refuse a file that another user owns or may write, or that anybody may put another in the place of.
 
     Raises:
         UnsafePlace: with the mode or owner that was found; nothing was opened.
@@ -92,6 +92,13 @@ def check_modes(path: str) -> None:
     if found.st_mode & 0o022:
         mode = stat.S_IMODE(found.st_mode)
         raise UnsafePlace(f"{path} can be written by others (mode {mode:o})", f"run `chmod 600 {path}`")
+    folder = os.path.dirname(os.path.abspath(path))
+    mode = os.stat(folder).st_mode
+    if mode & stat.S_IWOTH and not mode & stat.S_ISVTX:
+        raise UnsafePlace(
+            f"{folder} can be written by anybody (mode {stat.S_IMODE(mode):o}); nothing was opened",
+            f"run `chmod 700 {folder}`",
+        )
 
 
 def identity(path: str) -> tuple[int, int]:
@@ -102,19 +109,9 @@ def identity(path: str) -> tuple[int, int]:
     """
     try:
         found = os.stat(path)
-    except FileNotFoundError:
-        raise Replaced(f"{path} is gone; nothing was written", "find where it was moved, or start anew") from None
+    except (FileNotFoundError, NotADirectoryError):
+        raise gone(path) from None
     return found.st_dev, found.st_ino
-
-
-def write_all(fd: int, data: bytes) -> None:
-    """Write all of `data`: the system may take a part, as on a disk that is nearly full, and the rest is then refused.
-
-    Raises:
-        OSError: not all of it was written.
-    """
-    while data:
-        data = data[os.write(fd, data) :]
 
 
 def replace(path: str, data: bytes) -> None:
@@ -150,6 +147,11 @@ def sync_folder(path: str) -> None:
         os.fsync(fd)
     finally:
         os.close(fd)
+
+
+def gone(path: str) -> Replaced:
+    """Return the error for a file that is no longer where it was opened."""
+    return Replaced(f"{path} is gone; nothing was written", "find where it was moved, or start anew")
 
 
 def os_fault(error: OSError, path: str) -> FileFault:
@@ -209,6 +211,8 @@ class WriteLock:
         path = self._path + suffix
         try:
             return os.open(path, os.O_RDWR | os.O_CREAT | getattr(os, "O_CLOEXEC", 0), 0o600)
+        except FileNotFoundError:
+            raise gone(self._path) from None
         except OSError as error:
             raise os_fault(error, path) from None
 
@@ -261,6 +265,22 @@ def _give_up(fd: int) -> None:
     except OSError:
         pass  # it was never taken
     os.close(fd)
+
+
+# -- writing ----------
+
+
+def write_all(fd: int, data: bytes) -> None:
+    """Write all of it: a disk that is nearly full takes a part, without an error, and refuses the rest only."""
+    while data:
+        data = data[os.write(fd, data) :]
+
+
+def append_line(fd: int, line: bytes) -> None:
+    """Append a line, apart from what a full disk or a kill has left of the one before; `fd` may be read too."""
+    size = os.fstat(fd).st_size
+    is_torn = size > 0 and os.pread(fd, 1, size - 1) != b"\n" if hasattr(os, "pread") else False
+    write_all(fd, b"\n" + line if is_torn else line)
 
 
 # -- anchor ----------

@@ -65,7 +65,7 @@ def open_reader(path: str, busy_ms: int = 2_000) -> "Reader":
 def _connect(path: str, busy_ms: int) -> sqlite3.Connection:
     """Open the file and read its first page; raise in this project's words."""
     quoted = path.replace("%", "%25").replace("?", "%3f").replace("#", "%23")
-    uri, wait_s = f"file:{quoted}?mode=rw", busy_ms / 1_000
+    uri, wait_s = f"file:{quoted}?{_mode(path)}", busy_ms / 1_000
     try:
         connection = sqlite3.connect(uri, uri=True, timeout=wait_s, isolation_level=None, check_same_thread=False)
     except sqlite3.Error as error:
@@ -78,6 +78,21 @@ def _connect(path: str, busy_ms: int) -> sqlite3.Connection:
         connection.close()
         raise fault(error, path) from error
     return connection
+
+
+def _mode(path: str) -> str:
+    """Return how the file is opened: as one that cannot change where its disk is mounted read-only.
+
+    In WAL mode SQLite would want to make a file beside it even to read. What a
+    journal or -wal holds is not in the file, so that one of those is opened as usual.
+    """
+    try:
+        is_frozen = os.statvfs(path).f_flag & os.ST_RDONLY
+    except (AttributeError, OSError):
+        return "mode=rw"
+    if is_frozen and not any(os.path.exists(path + ending) for ending in ("-wal", "-journal")):
+        return "mode=ro&immutable=1"
+    return "mode=rw"
 
 
 def fault(error: Exception, path: str) -> LedgerError:
@@ -162,7 +177,8 @@ class Reader:
             raise NewerSchema(f"the schema of {self.path}", str(schema), str(sql.SCHEMA_VERSION))
         if schema < sql.SCHEMA_VERSION:
             raise OlderSchema(str(schema), str(sql.SCHEMA_VERSION))
-        version = self.rows(sql.PROJECTION, {})[0][0]
+        found = self.rows(sql.PROJECTION, {})
+        version = found[0][0] if found else 0
         if version > sql.PROJECTION_VERSION:
             raise NewerSchema(f"the projection of {self.path}", str(version), str(sql.PROJECTION_VERSION))
         if version < sql.PROJECTION_VERSION:

@@ -99,7 +99,7 @@ PASSED = "DELETE FROM breaker WHERE name = :name"
 ACTS = """INSERT INTO actor (actor, session, at) VALUES (:actor, :session, :at)
 ON CONFLICT (actor) DO UPDATE SET at = excluded.at"""
 TELL = """INSERT INTO told (line, at) VALUES (:line, :at)
-ON CONFLICT (line) DO UPDATE SET at = excluded.at WHERE substr(told.at, 1, 10) < substr(excluded.at, 1, 10)"""
+ON CONFLICT (line) DO UPDATE SET at = excluded.at WHERE substr(told.at, 1, 10) <> substr(excluded.at, 1, 10)"""
 FIRST = """INSERT INTO told (line, at) SELECT :line, :at
 WHERE NOT EXISTS (SELECT 1 FROM told WHERE line = :other AND at >= :since)
 ON CONFLICT (line) DO UPDATE SET at = excluded.at"""

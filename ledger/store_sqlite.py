@@ -272,6 +272,7 @@ class SqliteStore(Log):
                 if not accept:
                     self._check_anchor(connection, anchor, head)
                 events = act(Moment(head, connection, _raw(connection)), last_time)
+            self._check_place(head, events)
             last = Head(events[-1].seq, events[-1].hash) if events and events[-1].seq > head.seq else head
             if anchor is None and head.seq:
                 self.remarks.append(f"the anchor of {self.path} was missing; it was written anew at event {last.seq}")
@@ -282,6 +283,23 @@ class SqliteStore(Log):
             if erasures.pending(self.path) is not None:
                 self._purge()
             return events
+
+    def _check_place(self, head: Head, events: Sequence[Event]) -> None:
+        """Acknowledge nothing that stands in a file which the path no longer leads to, nor move the anchor.
+
+        SQLite looks only before it begins to write, and in WAL mode never.
+        """
+        try:
+            if place.identity(self._named) == self._identity:
+                return
+        except Replaced:
+            pass
+        new = [event.seq for event in events if event.seq > head.seq]
+        became = f"event {new[0]} may stand in the old one alone" if new else "nothing was written"
+        raise Replaced(
+            f"{self._named} is no longer the file that was opened; {became}",
+            "close this program, look for the file that was moved, and say it again there or here",
+        )
 
     # -- erasing ----------
 
@@ -683,6 +701,11 @@ def fault(error: Any, path: str) -> LedgerError:
         return Refused("the database refused to change the log; nothing was written", "supersede or undo instead")
     if name.startswith("SQLITE_FULL") or "disk is full" in words:
         return NoSpace(f"no space left for {path}; nothing was written", "free some space and try again")
+    if name == "SQLITE_READONLY_DBMOVED":
+        return Replaced(
+            f"{path} is no longer the file that was opened; nothing was written",
+            "close this program and open the ledger again",
+        )
     if name.startswith(("SQLITE_READONLY", "SQLITE_PERM", "SQLITE_AUTH", "SQLITE_CANTOPEN")):
         return ReadOnly(f"{path} cannot be written; nothing was written", "look at the modes of file and folder")
     if name.startswith(("SQLITE_BUSY", "SQLITE_LOCKED")):

@@ -143,7 +143,13 @@ def _opened(path: str, parameters: str = "mode=rw") -> Iterator[sqlite3.Connecti
 
 def _plan(raw: sqlite3.Connection, path: str, scripts: str | None) -> tuple[str, str, None, tuple[str, ...]]:
     """Return where the file is, where it goes, no backup yet, and the revisions between."""
-    current = str(raw.execute(sql_log.REVISION).fetchone()[0])
+    marks = raw.execute(sql_log.REVISIONS).fetchall()
+    if len(marks) != 1 or not marks[0][0]:
+        raise Damaged(
+            f"{path} bears {len(marks)} marks of a migration instead of one; nothing was changed",
+            "look with `learnings verify`, and restore a backup",
+        )
+    current = str(marks[0][0])
     steps = pending(current, path, scripts)
     return current, steps[-1] if steps else current, None, steps
 
@@ -216,7 +222,7 @@ def _engine(raw: sqlite3.Connection) -> Engine:
 def _is_stale(raw: sqlite3.Connection) -> bool:
     if raw.execute(sql_log.HAS_PROJECTION).fetchone() is None:
         return True
-    return tuple(raw.execute(sql_log.PROJECTION).fetchone()) != (sql.PROJECTION_VERSION, _head(raw).seq)
+    return tuple(raw.execute(sql_log.PROJECTION).fetchone() or ()) != (sql.PROJECTION_VERSION, _head(raw).seq)
 
 
 def _rebuild(path: str, wait_s: float) -> None:

@@ -21,6 +21,7 @@ from typing import BinaryIO, NamedTuple
 
 from importers import files, projects
 from ledger.sessions import SCAN, Sessions, caller
+from mcp_server import write_side
 
 NOTES_STEP = 8
 """Notes of one step: 30 to 80 ms of work."""
@@ -187,6 +188,7 @@ class Scanning:
 
     def _read(self, step: Step) -> bool:
         """Bring a few notes in, as `learnings scan` would; False when somebody has just written one of them."""
+        write_side.load()
         from importers.plan import plan, vanished
         from importers.registry import read_notes
         from ledger import capture, ingest, sql_log

@@ -29,6 +29,7 @@ from mcp_types import CallToolRequestParams, CallToolResult, ListToolsResult, Pa
 from importers.projects import project_of
 from ledger.errors import BadArgument, GuardFailed, LedgerError
 from ledger.frame import NOTE, clean, clean_all
+from ledger.home import working_folder
 from ledger.model import agent
 from mcp_server import tools
 from mcp_server.arguments import Gate, tool_files
@@ -196,7 +197,7 @@ def noted(where: str, error: BaseException) -> str:
 def run(path: str, project: str | None, env: Mapping[str, str]) -> int:
     """Serve on stdio until the client closes standard input; return the exit status."""
     logging.getLogger().addHandler(logging.NullHandler())  # else the SDK's records, tracebacks included, go to stderr
-    session = Session(path, project or project_of(os.getcwd()), agent(f"mcp-{os.urandom(8).hex()}"), asked=[])
+    session = Session(path, project or project_of(working_folder()), agent(f"mcp-{os.urandom(8).hex()}"), asked=[])
     desk = Desk(session, env)
     server = Server(
         NAME,

@@ -15,6 +15,7 @@ from collections.abc import Callable, Mapping
 
 from importers.projects import project_of
 from ledger.sessions import REST_S, SETTLE, Sessions, caller
+from mcp_server import write_side
 from mcp_server.scanning import Scanning
 
 EVERY_S = 2.0
@@ -73,6 +74,7 @@ class Settling:
         return True
 
     def _settled(self) -> None:
+        write_side.load()
         from importers.plan import plan, vanished
         from importers.registry import read_note
         from ledger import capture, purge

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ledger.answer import LIMIT_MAX
 from ledger.errors import AmbiguousId, BadArgument, NotFound
+from ledger.home import working_folder
 from ledger.model import (
     AGENT_PREFIX_CHARS,
     EVERYWHERE,
@@ -26,6 +27,7 @@ from ledger.model import (
     plain,
 )
 from ledger.reader import Reader, open_reader
+from mcp_server import write_side
 
 if TYPE_CHECKING:
     from ledger.ledger import Ledger
@@ -114,6 +116,7 @@ class Session(NamedTuple):
 
         A dry run without a file works on an empty ledger that is thrown away.
         """
+        write_side.load()
         from ledger.ledger import Ledger
 
         with ExitStack() as stack:
@@ -277,6 +280,7 @@ def undo(session: Session, given: dict[str, Any]) -> dict[str, Any]:
 
 def import_learnings(session: Session, given: dict[str, Any]) -> dict[str, Any]:
     """Import notes, exports and a pasted answer; one batch for each importer and trust."""
+    write_side.load()
     from importers.plan import plan, vanished
     from importers.registry import pasted, scan_paths
     from ledger import ingest
@@ -336,7 +340,7 @@ def _client_files() -> list[str]:
     """Return the files that the client has loaded where this server runs."""
     from importers.registry import client_files
 
-    return client_files(os.getcwd(), os.path.expanduser("~"))
+    return client_files(working_folder(), os.path.expanduser("~"))
 
 
 def _seq(reader: Reader, as_of: int | str | None) -> int | None:

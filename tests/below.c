@@ -9,6 +9,7 @@
  *   below_seen()   how many calls were counted since
  *   below_hit()    whether the nth was reached
  *   below_kind(at) of which kind the call of that number was
+ *   below_clock(seconds)  by how much the clock on the wall differs from then on
  */
 #define _GNU_SOURCE
 #include <dlfcn.h>
@@ -19,8 +20,10 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/syscall.h>
+#include <sys/time.h>
 #include <sys/types.h>
 #include <sys/uio.h>
+#include <time.h>
 #include <unistd.h>
 
 enum { OPEN, WRITE, SYNC, TRUNCATE, RENAME, UNLINK };
@@ -151,4 +154,29 @@ int unlink(const char *path) {
     REAL(int, "unlink", const char *);
     if (armed && judged(UNLINK, is_below(path))) return -1;
     return real(path);
+}
+
+/* -- the clock on the wall; the one that only runs on is left alone -- */
+
+static long clock_s = 0;
+
+void below_clock(long seconds) { clock_s = seconds; }
+
+int clock_gettime(clockid_t clock, struct timespec *at) {
+    REAL(int, "clock_gettime", clockid_t, struct timespec *);
+    int failed = real(clock, at);
+    if (!failed && clock == CLOCK_REALTIME) at->tv_sec += clock_s;
+    return failed;
+}
+int gettimeofday(struct timeval *at, void *zone) {
+    REAL(int, "gettimeofday", struct timeval *, void *);
+    int failed = real(at, zone);
+    if (!failed && at) at->tv_sec += clock_s;
+    return failed;
+}
+time_t time(time_t *at) {
+    struct timespec now;
+    clock_gettime(CLOCK_REALTIME, &now);
+    if (at) *at = now.tv_sec;
+    return now.tv_sec;
 }

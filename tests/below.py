@@ -66,12 +66,22 @@ class Below:
         return self._process.stdout.readline().strip()
 
     def run(
-        self, words: Sequence[str], file: Path, *, call: int = ANY, nth: int = -1, error: int = 0, mode: int = ONCE
-    ) -> Ended:
-        """Run one command on a ledger file; nothing fails when `nth` is -1. Calls below the file's folder count."""
+        self, words: Sequence[str], file: Path, *, call: int = ANY, nth: int = -1, error: int = 0, mode: int = ONCE,
+        under: Path | None = None, migrations: str = "", clock_s: int = 0, zone: str = "UTC", given: str = "",
+    ) -> Ended:  # fmt: skip
+        """Run one command on a ledger file; nothing fails when `nth` is -1.
+
+        Args:
+            under: the folder whose calls count; that of the file when None.
+            migrations: a folder of migrations of a newer program, which runs the command then.
+            clock_s: by how many seconds the clock on the wall is wrong.
+            zone: the time zone, as TZ names it.
+            given: what stands on standard input.
+        """
         job = {
             "words": list(words), "env": {"LEARNINGS_FILE": str(file), "HOME": str(file.parent.parent)},
-            "call": call, "nth": nth, "error": error, "mode": mode, "folder": f"{file.parent}/",
+            "call": call, "nth": nth, "error": error, "mode": mode, "folder": f"{under or file.parent}/",
+            "migrations": migrations, "clock_s": clock_s, "zone": zone, "given": given,
         }  # fmt: skip
         assert self._process.stdin is not None
         self._process.stdin.write(json.dumps(job) + "\n")

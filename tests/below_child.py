@@ -10,8 +10,10 @@ import io
 import json
 import os
 import sys
+import time
 from typing import Any
 
+from ledger import tables, upgrade
 from ledger.cli import main
 
 
@@ -36,6 +38,16 @@ def done(job: dict[str, Any]) -> dict[str, Any]:
     """Run a command with one call of the system made to fail; return its exit status and what it printed."""
     below = ctypes.CDLL(None)
     os.environ.update(job["env"])
+    os.environ["TZ"] = job.get("zone", "UTC")
+    time.tzset()
+    below.below_clock(ctypes.c_long(job.get("clock_s", 0)))
+    if job.get("given"):
+        reading, writing = os.pipe()
+        os.write(writing, job["given"].encode())
+        os.close(writing)
+        os.dup2(reading, 0)
+    if job.get("migrations"):
+        become_newer(job["migrations"])
     out, err = io.StringIO(), io.StringIO()
     with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
         below.below_arm(job["call"], ctypes.c_long(job["nth"]), job["error"], job["mode"], job["folder"].encode())
@@ -49,9 +61,17 @@ def done(job: dict[str, Any]) -> dict[str, Any]:
     return {"code": code, "out": out.getvalue(), "err": err.getvalue(), "kinds": kinds, "hit": bool(below.below_hit())}
 
 
+def become_newer(migrations: str) -> None:
+    """Let this process be a program whose schema is that of the last of these migrations."""
+    newest = sorted(name for name in os.listdir(os.path.join(migrations, "versions")) if name[0].isdigit())[-1]
+    tables.SCHEMA_VERSION, tables.SCHEMA_REVISION = int(newest[:4]), newest.removesuffix(".py")
+    upgrade.schema_path = lambda *_: migrations
+
+
 def warm(folder: str) -> None:
     """Use everything once, so that no child imports anything."""
     env = {"HOME": folder, "LEARNINGS_FILE": os.path.join(folder, "warm", "ledger.db")}
+    upgrade.pending("", "here")
     for words in (["record", "--problem", "p", "--solution", "s"], ["query", "p"], ["verify"], ["rebuild"]):
         job = {"words": words, "env": env, "call": -1, "nth": -1, "error": 0, "mode": 0, "folder": folder}
         os.environ.update(env)

@@ -1,5 +1,6 @@
 """Fixtures that many modules share: a place, a clock, a store, a PostgreSQL server."""
 
+import os
 import sys
 import tempfile
 from collections.abc import Iterator
@@ -12,6 +13,7 @@ import pytest
 from ledger.store_sqlite import SqliteStore
 
 if TYPE_CHECKING:
+    from below import Below
     from postgres_place import Databases
 
     from ledger.ledger import Ledger
@@ -75,6 +77,30 @@ def ledger(path: str) -> "Iterator[Ledger]":
 
     with Ledger.init(path) as made:
         yield made
+
+
+@pytest.fixture(scope="session")
+def below(tmp_path_factory: pytest.TempPathFactory) -> "Iterator[Below]":
+    """Return the process in which calls of the system fail."""
+    from below import Below, Missing
+
+    try:
+        made = Below(tmp_path_factory.mktemp("below"))
+    except Missing as error:
+        pytest.skip(f"needs {error}")
+    yield made
+    made.close()
+
+
+@pytest.fixture
+def memory(tmp_path: Path) -> Iterator[Path]:
+    """Return a folder in memory where there is one: thousands of commands need not wait for a disk."""
+    shared = Path("/dev/shm")
+    if not os.access(shared, os.W_OK):
+        yield tmp_path
+        return
+    with tempfile.TemporaryDirectory(dir=shared, ignore_cleanup_errors=True) as made:
+        yield Path(made)
 
 
 @pytest.fixture(scope="session")

@@ -6,20 +6,23 @@ a plain write and every 23rd write.
 """
 
 import errno
-import os
 import shutil
-import tempfile
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
 import pytest
-from below import ANY, CALLS, KILL, ON, ONCE, SHORT, Below, Ended, Missing
+from below import ANY, CALLS, KILL, ON, ONCE, SHORT, Below, Ended
 from rows import opened, verified
 
+from importers.plan import plan, vanished
+from importers.registry import read_notes
+from ledger import ingest
 from ledger.cli import INTERNAL
+from ledger.cliff import cliff
 from ledger.ledger import Ledger
 from ledger.model import Draft
+from ledger.place import read_anchor
 from ledger.reader import open_reader
 
 EVENTS = "SELECT kind, stream = 'ledger', channel, trust FROM event ORDER BY seq"
@@ -28,28 +31,6 @@ STRIDE = 23
 """Every how manieth write fails outside the soak run."""
 
 KILLED = -9
-
-
-@pytest.fixture(scope="module")
-def below(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Below]:
-    """Return the process in which calls fail."""
-    try:
-        made = Below(tmp_path_factory.mktemp("below"))
-    except Missing as error:
-        pytest.skip(f"needs {error}")
-    yield made
-    made.close()
-
-
-@pytest.fixture
-def folder(tmp_path: Path) -> Iterator[Path]:
-    """Return a folder in memory where there is one: thousands of commands need not wait for a disk."""
-    memory = Path("/dev/shm")
-    if not os.access(memory, os.W_OK):
-        yield tmp_path
-        return
-    with tempfile.TemporaryDirectory(dir=memory, ignore_cleanup_errors=True) as made:
-        yield Path(made)
 
 
 class Place(NamedTuple):
@@ -62,6 +43,16 @@ class Place(NamedTuple):
         """Make everything as it was before the command."""
         shutil.rmtree(self.file.parent.parent, ignore_errors=True)
         shutil.copytree(self.template, self.file.parent.parent)
+
+    def keep(self) -> None:
+        """Let this be what everything is made to be anew."""
+        shutil.rmtree(self.template)
+        shutil.copytree(self.file.parent.parent, self.template)
+
+    @property
+    def notes(self) -> Path:
+        """Return the folder of the notes."""
+        return self.file.parent.parent / "notes"
 
     def events(self) -> list[tuple[object, ...]]:
         """Return what the log holds, as far as two runs of one command agree on it."""
@@ -79,9 +70,9 @@ SLOW = Draft("tests are slow", "run them with -n 2", "workflow", "demo")
 
 
 @pytest.fixture
-def place(folder: Path, below: Below) -> Place:
+def place(memory: Path, below: Below) -> Place:
     """Return a ledger of three learnings, of which two are one chain, beside two notes that it does not know."""
-    made = Place(folder / "here" / "data" / "ledger.db", folder / "template")
+    made = Place(memory / "here" / "data" / "ledger.db", memory / "template")
     with Ledger.init(str(made.file)) as ledger:
         old = ledger.record(POOLER)
         ledger.record(SLOW)
@@ -100,6 +91,17 @@ def slow(place: Place) -> str:
         return str(connection.execute("SELECT id FROM learning WHERE problem = ?", (SLOW.problem,)).fetchone()[0])
 
 
+def imported(place: Place) -> int:
+    """Let the notes be imported; return the batch."""
+    with Ledger.open(str(place.file)) as ledger:
+        batch = ingest.run(
+            ledger, read_notes([str(place.notes / "pooler.md")], str(place.notes), ""), plan, vanished
+        ).batch
+    assert batch is not None
+    place.keep()
+    return batch
+
+
 FASTER = ["--problem", SLOW.problem, "--solution", "run them with -n 4", "--reason", "more cores"]
 COMMANDS: dict[str, Callable[[Place], list[str]]] = {
     "record": lambda _: ["record", "--problem", "a new one", "--solution", "do this", "--project", "demo"],
@@ -108,8 +110,9 @@ COMMANDS: dict[str, Callable[[Place], list[str]]] = {
     "undo": lambda _: ["undo", "3"],
     "import": lambda place: ["import", str(place.file.parent.parent / "notes"), "--project", "demo"],
     "rebuild": lambda _: ["rebuild"],
+    "undo an import": lambda place: ["undo", "--batch", str(imported(place))],
 }
-"""Commands that write, on the ledger of `place`."""
+"""Commands that write, on the ledger of `place`, or of one that they first make of it."""
 
 
 class Fault(NamedTuple):
@@ -147,6 +150,7 @@ def judged(place: Place, ended: Ended, before: list[tuple[object, ...]], after: 
     assert ended.code == KILLED or ended.code == 0 or 10 <= ended.code < INTERNAL, ended
     verdict = verified(str(place.file))
     assert verdict.ok, (ended, verdict.problems)
+    assert read_anchor(str(place.file)) is not None, ended
 
 
 @pytest.mark.parametrize("every", [False, pytest.param(True, marks=pytest.mark.soak)], ids=["some", "every"])
@@ -191,9 +195,9 @@ def test_a_disk_that_takes_nothing_more_is_still_read(below: Below, place: Place
     assert "6543" in shown.out
 
 
-def test_a_ledger_that_is_half_made_is_made_by_the_next(below: Below, folder: Path) -> None:
+def test_a_ledger_that_is_half_made_is_made_by_the_next(below: Below, memory: Path) -> None:
     """Killed or refused at any call of the first command, the folder is no ledger yet or a sound one."""
-    place = Place(folder / "new" / "data" / "ledger.db", folder / "none")
+    place = Place(memory / "new" / "data" / "ledger.db", memory / "none")
     words = ["record", "--problem", "first", "--solution", "one"]
     kinds = below.run(words, place.file).kinds
 
@@ -224,3 +228,56 @@ def test_what_a_fault_left_can_be_read_at_once(below: Below, place: Place) -> No
             solutions = {row.solution for row in reader.get([one.id for one in reader.list_learnings("demo").rows])}
 
         assert solutions in ({"use port 6543", "run them with -n 2"}, {"use port 6543", "run them with -n 4"})
+
+
+ENTRIES = [f"- server {number} listens on {5000 + number} {'and so on ' * 110}" for number in range(25)]
+
+
+@pytest.fixture
+def long_index(place: Place) -> Path:
+    """Return an index that is too long to be loaded, all of it in the ledger."""
+    index = place.notes / "MEMORY.md"
+    index.write_text("# Index\n\n" + "\n".join(ENTRIES) + "\n")
+    with Ledger.open(str(place.file)) as ledger:
+        ingest.run(ledger, read_notes([str(index)], str(place.notes), ""), plan, vanished)
+    place.keep()
+    return index
+
+
+def standing(place: Place) -> set[str]:
+    """Return the lines of all notes."""
+    return {line.strip() for note in place.notes.glob("*.md") for line in note.read_text().splitlines()}
+
+
+@pytest.mark.parametrize("every", [False, pytest.param(True, marks=pytest.mark.soak)], ids=["some", "every"])
+@pytest.mark.parametrize("fault", FAULTS, ids=[fault.name for fault in FAULTS])
+def test_a_compaction_whose_calls_fail_loses_no_line(
+    below: Below, place: Place, long_index: Path, fault: Fault, every: bool
+) -> None:
+    """Whatever call fails, of the ledger's files or the notes': each line stands in a note, the index is whole.
+
+    It is the one before or the one after, and the next commands find nothing in their way.
+    """
+    words = ["compact", str(long_index), "--yes"]
+    lines, index, before = standing(place), long_index.read_text(), place.events()
+    whole = below.run(words, place.file, call=fault.call, under=place.file.parent.parent)
+    shorter, after = long_index.read_text(), place.events()
+    assert whole.code == 0, whole
+    assert len(shorter) < len(index)
+
+    for number in numbers(whole.kinds, every=every)[:: 1 if every else 5]:
+        place.anew()
+        ended = below.run(
+            words, place.file, call=fault.call, nth=number, error=fault.error, mode=fault.mode,
+            under=place.file.parent.parent,
+        )  # fmt: skip
+        judged(place, ended, before, after)
+        assert lines <= standing(place), (number, ended)
+        assert long_index.read_text() in (index, shorter), (number, ended)
+        assert ended.code != 0 or long_index.read_text() == shorter, (number, ended)
+        again = below.run(words, place.file)
+        scanned = below.run(["import", str(place.notes), "--project", "demo"], place.file)
+        assert (again.code, scanned.code) == (0, 0), (number, ended, again, scanned)
+        assert lines <= standing(place), (number, ended)
+        assert cliff(long_index.read_text()).first_cut is None, (number, ended, again)
+        assert verified(str(place.file)).ok

@@ -306,3 +306,17 @@ def test_the_index_of_the_folder_s_project_is_meant_without_a_name(inside: Insid
     (own / "MEMORY.md").write_text("- one: short\n")
 
     assert inside.document("compact")["file"] == str(own / "MEMORY.md")
+
+
+def test_a_note_that_a_killed_compaction_left_is_not_in_the_way(inside: Inside, index: Path) -> None:
+    """The next one takes another name, which is a note's too, and what lies there stays as it is."""
+    seq = inside.document("verify")["head"]["seq"]
+    left = index.with_name(f"moved-entries-{seq + 1}.md")
+    left.write_text("what was left\n")
+
+    done = inside.document("compact", str(index), "--yes")
+
+    assert done["done"]
+    assert done["note"].endswith(f"moved-entries-{seq + 1}-1.md")
+    assert left.read_text() == "what was left\n"
+    assert cliff(index.read_text()).first_cut is None
