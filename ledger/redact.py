@@ -277,6 +277,8 @@ def _named(rule: Rule, hint: str, text: str, folded: str) -> Iterator[_Span]:
             resume = max(resume, folded.rfind(hint, resume, limit))  # names between were judged with their words
         elif match:
             start, end, quoted = _read(text, match.end())
+            if "@" in text[start:end] and pattern("userinfo").search(before):
+                end = text.index("@", start)
             value = Value(text[start:end], before, match[0], quoted, text[place:resume].strip().isupper())
             if end - start >= SHORTEST_VALUE and is_named_value(rule.check, value):
                 resume = end = _end_of(text, start, end)

@@ -105,6 +105,8 @@ def _is_scrambled(text: str) -> bool:
     """Say whether letters alone look drawn at random: their case changes more often than in any name made of words."""
     if len(text) < 10 or not (text.isascii() and text.isalpha()):
         return False
+    if pattern("camel").match(text) and not _is_odd(text):
+        return False
     changes = sum(text[at].islower() != text[at - 1].islower() for at in range(1, len(text)))
     return changes > 0.4 * len(text) or (changes > 1 and pattern("gibberish").search(text) is not None)
 
@@ -129,7 +131,7 @@ def _is_digest(text: str) -> bool:
 def _token(value: Value) -> bool:
     """Judge what follows a token's known beginning: anything but `xxxx` and `your_token_here`."""
     words = loaded().words["placeholder"]
-    return not all(part in words or not part.strip("x0*") for part in _parts(value.text))
+    return not all(part in words or not part[len(part) > 5 :].strip("x0*") for part in _parts(value.text))
 
 
 def _dense(value: Value) -> bool:
@@ -144,10 +146,15 @@ def _is_innocent(value: Value) -> bool:
     """Say whether a name is one of a key that opens nothing: `cache_key`, `next_token`, `PUBLIC_…`."""
     before = value.before.rstrip(" _-\"'")
     return (
-        before.endswith(loaded().innocent)
+        _longest_end(before, loaded().innocent) > _longest_end(before, loaded().strong)
         or value.before.endswith((":", "/"))
         or pattern("public_name").search(value.before) is not None
     )
+
+
+def _longest_end(text: str, words: tuple[str, ...]) -> int:
+    """Return the length of the longest of the words that a text ends with: `admin` is no `min`."""
+    return max((len(word) for word in words if text.endswith(word)), default=0) if text.endswith(words) else 0
 
 
 def _keyed(value: Value) -> bool:
@@ -227,12 +234,19 @@ def _pair(value: Value) -> bool:
     return _password(value._replace(quoted=False)) and any(map(str.isdigit, value.text)) and not _is_wordy(value.text)
 
 
+def _marked(value: Value) -> bool:
+    """Judge what follows an account or a command of a router: only marks and digits within words make it a secret."""
+    return _pair(value) and pattern("strong_symbol").search(value.text) is not None
+
+
 # -- judgments of words of a sentence ----------------------------------------------------------------------------------
 
 
 def _prose(value: Value) -> bool:
     """Judge a word of a sentence about a password; after `is` less strength is asked for."""
     text = value.text
+    if pattern("field").search(value.between[-COPULA_REACH:]):  # the value of another name: `region=eu-1`
+        return False
     if text.isalpha() and text.isascii():
         return _spoken(value)
     digit = any(map(str.isdigit, text))
@@ -299,6 +313,7 @@ CHECKS: dict[str, Callable[[Value], bool]] = {
     "cookie": _cookie,
     "url": _url,
     "pair": _pair,
+    "marked": _marked,
     "prose": _prose,
     "loose": _loose,
     "seed": _seed,
