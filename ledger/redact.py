@@ -308,7 +308,8 @@ def _following(rule: Rule, text: str, at: int, seen: int, limit: int, before: st
         if rule.value is None:
             if text[found.start() - 1] in "/?&.%\\@-#~_":
                 continue
-            end = start + len(text[start:end].rstrip(".,;:)]}"))
+            cut = pattern("cut").search(text, start, end) if "&" in text[start:end] else None
+            end = start + len(text[start : cut.start() if cut else end].rstrip(".,;:)]}"))
         value = Value(text[start:end], before, text[max(at, start - LINE_REACH) : start])
         if is_secret(rule.check, value, value.text):
             done = _end_of(text, start, end)

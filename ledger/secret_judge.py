@@ -84,7 +84,11 @@ def _is_placeholder(text: str) -> bool:
 
 def _is_ignorable(text: str) -> bool:
     """Say whether a value is a placeholder, names where a secret is kept, or is code that reads one."""
-    return _is_placeholder(text) or any(pattern(name).match(text) for name in ("reference", "code", "public"))
+    if _is_placeholder(text):
+        return True
+    if text[:1] == "/" and pattern("keyed_path").match(text) and not _is_wordy(text):
+        return False
+    return any(pattern(name).match(text) for name in ("reference", "code", "public"))
 
 
 def _is_wordy(text: str) -> bool:
@@ -101,9 +105,9 @@ def _is_random(text: str, shortest: int = 12) -> bool:
     return not _is_wordy(text) and any(map(str.isdigit, text)) and sum(map(str.isalpha, text)) > 1
 
 
-def _is_scrambled(text: str) -> bool:
+def _is_scrambled(text: str, shortest: int = 10) -> bool:
     """Say whether letters alone look drawn at random: their case changes more often than in any name made of words."""
-    if len(text) < 10 or not (text.isascii() and text.isalpha()):
+    if len(text) < shortest or not (text.isascii() and text.isalpha()):
         return False
     if pattern("camel").match(text) and not _is_odd(text):
         return False
@@ -160,10 +164,12 @@ def _longest_end(text: str, words: tuple[str, ...]) -> int:
 def _keyed(value: Value) -> bool:
     """Judge `key = value`: what stands before the name says whether a digest is a credential."""
     text, name = value.text, value.between.lower()
-    if _is_innocent(value) or _is_ignorable(text):
+    is_secret_name = name.startswith("secret")
+    if (is_secret_name and value.before.endswith((":", "/"))) or (not is_secret_name and _is_innocent(value)):
+        return False
+    if _is_ignorable(text):
         return False
     before = value.before.rstrip(" _-.\"'")
-    is_secret_name = name.startswith("secret")
     strong = before.endswith(loaded().strong) or is_secret_name
     assigned = pattern("assigned").search(value.between) is not None
     if _is_digest(text):
@@ -197,17 +203,30 @@ def _argument(value: Value) -> bool:
     text = value.text
     if text.startswith("-") or text.isdigit() or " " in text:
         return False
-    if _is_scrambled(text):
+    if any(_is_scrambled(part, 8) for part in pattern("joins").split(text)):
         return True
     return not _is_ignorable(text) or (value.quoted and text.isalpha() and not _is_placeholder(text))
 
 
 def _option(value: Value) -> bool:
-    return pattern("option").search(value.before) is not None and _dense(value)
+    """Judge what follows a name and a blank: the argument of an option, or a long digest, `api key 9f86…`."""
+    if pattern("option").search(value.before):
+        return _dense(value)
+    if pattern("long_digest").match(value.text):
+        return _keyed(value)
+    return value.between.lower().startswith("secret") and _marked(value)
 
 
 def _option_password(value: Value) -> bool:
-    return pattern("option").search(value.before) is not None and _argument(value)
+    if pattern("option").search(value.before):
+        return _argument(value)
+    return pattern("long_digest").match(value.text) is not None and _keyed(value)
+
+
+def _session(value: Value) -> bool:
+    """Judge a session's cookie; a digest is one only under the names that servers give: `JSESSIONID`."""
+    is_served = value.before.endswith(("j", "php", "asp", "net_", "ci_"))
+    return _dense(value) or (is_served and len(value.text) >= 24 and pattern("long_digest").match(value.text) is not None)
 
 
 def _header(value: Value) -> bool:
@@ -236,7 +255,18 @@ def _pair(value: Value) -> bool:
 
 def _marked(value: Value) -> bool:
     """Judge what follows an account or a command of a router: only marks and digits within words make it a secret."""
-    return _pair(value) and pattern("strong_symbol").search(value.text) is not None
+    marked = pattern("strong_symbol").search(value.text)
+    return marked is not None and " " not in value.text and not _is_ignorable(value.text) and _pair(value)
+
+
+def _drawn(value: Value) -> bool:
+    """Judge the argument of a command that nobody knows: what is marked, or long and of mixed characters."""
+    return _marked(value) or (len(value.text) >= 14 and _mixed(value) and _argument(value) and _dense(value))
+
+
+def _phrase(value: Value) -> bool:
+    """Judge a text in quotes that may hold blanks: not of words."""
+    return any(map(str.isdigit, value.text)) and not _is_wordy(value.text) and not _is_placeholder(value.text)
 
 
 # -- judgments of words of a sentence ----------------------------------------------------------------------------------
@@ -314,6 +344,9 @@ CHECKS: dict[str, Callable[[Value], bool]] = {
     "url": _url,
     "pair": _pair,
     "marked": _marked,
+    "session": _session,
+    "drawn": _drawn,
+    "phrase": _phrase,
     "prose": _prose,
     "loose": _loose,
     "seed": _seed,
