@@ -187,23 +187,35 @@ def _search(rules: Rules, text: str) -> Iterator[_Span]:
     mixed = pattern("mixed")
     long = [match.span() for match in pattern("long").finditer(text) if mixed.search(text, *match.span())]
     if long:
-        words = "\n".join([text[start:end] for start, end in long])
+        words = "\n".join(dict.fromkeys([text[start:end] for start, end in long]))
         yield from _each(rules.starts, words, text, text, _started)
         yield from _each(rules.shapes, words, text, long, _shaped)
-    yield from _each(rules.short, probe, text, ((0, len(text)),), _shaped)
-    yield from _each(rules.contexts, probe.lower(), text, folded, _named)
+    said = dict.fromkeys(probe.split())
+    packed = "\n".join(said)
+    yield from _each(rules.short, packed, text, ((0, len(text)),), _shaped, probe)
+    yield from _each(rules.contexts, packed.lower(), text, folded, _named, probe.lower())
     if not text.isascii():
         yield from _each(rules.foreign, folded, text, folded, _named)
-    if " -" in probe or "|" in probe or " /" in probe or "htpasswd" in probe:
-        yield from _each(rules.commands, probe, text, text, _named)
+    options = [word for word in said if word[0] in "-/"]
+    if options or "|" in packed or "htpasswd" in packed:
+        yield from _each(rules.commands, f" {' '.join(options)} ", text, text, _named, probe)
 
 
 def _each(
-    table: Hinted, probe: str, text: str, where: _T, way: Callable[[Rule, str, str, _T], Iterator[_Span]]
+    table: Hinted,
+    probe: str,
+    text: str,
+    where: _T,
+    way: Callable[[Rule, str, str, _T], Iterator[_Span]],
+    whole: str | None = None,
 ) -> Iterator[_Span]:
-    """Yield what the rules find whose hint occurs in `probe`."""
-    for hint, ruled in table:
-        if hint in probe:
+    """Yield what the rules find whose hint occurs.
+
+    `probe` holds each word once, or each option of a command line; hints of
+    several words are looked for in the `whole` text.
+    """
+    for hint, ruled, is_phrase in table:
+        if hint in (whole if is_phrase and whole is not None else probe):
             for rule in ruled:
                 yield from way(rule, hint, text, where)
 
