@@ -115,6 +115,11 @@ def _is_scrambled(text: str, shortest: int = 10) -> bool:
     return changes > 0.4 * len(text) or (changes > 1 and pattern("gibberish").search(text) is not None)
 
 
+def _is_lettered(text: str) -> bool:
+    """Say whether letters alone are long enough for a key and look drawn."""
+    return len(text) >= 16 and (_is_scrambled(text) or _is_odd(text))
+
+
 def _is_odd(text: str, shortest: int = 8) -> bool:
     """Say whether letters follow each other as in no language: the mean weight of their pairs is low."""
     if len(text) < shortest or not (text.isascii() and text.isalpha()):
@@ -167,7 +172,8 @@ def _keyed(value: Value) -> bool:
     is_secret_name = name.startswith("secret")
     if (is_secret_name and value.before.endswith((":", "/"))) or (not is_secret_name and _is_innocent(value)):
         return False
-    if _is_ignorable(text):
+    drawn = _is_lettered(text) or (value.quoted and pattern("keyboard").match(text) is not None)
+    if _is_placeholder(text) or (not drawn and _is_ignorable(text)):
         return False
     before = value.before.rstrip(" _-.\"'")
     strong = before.endswith(loaded().strong) or is_secret_name
@@ -175,8 +181,12 @@ def _keyed(value: Value) -> bool:
     if _is_digest(text):
         opens = is_secret_name or (name.startswith("token") and (assigned or not pattern("identifier").match(text)))
         return len(text) >= 24 and (strong or opens or (value.loud and assigned and bool(before)))
+    if (
+        not strong and name.startswith("key") and all(_is_digest(part) or _is_wordy(part) for part in _parts(text))
+    ):  # `linux-npm-9f86…`
+        return False
     if text.isalpha():
-        return len(text) >= 16 and (strong or assigned) and (_is_scrambled(text) or _is_odd(text))
+        return drawn and (strong or assigned)
     return _is_random(text, 8 if strong else 16) and (strong or assigned or len(text) >= 20)
 
 
@@ -189,6 +199,8 @@ def _password(value: Value) -> bool:
         if value.quoted or (value.loud and len(text) >= 6):
             return True
         return _is_scrambled(text) or pattern("gibberish").search(text) is not None or _is_odd(text)
+    if any(_is_scrambled(part, 8) for part in pattern("joins").split(text)):
+        return True
     if _is_ignorable(text):
         return False
     if value.quoted:
@@ -203,7 +215,7 @@ def _argument(value: Value) -> bool:
     text = value.text
     if text.startswith("-") or text.isdigit() or " " in text:
         return False
-    if any(_is_scrambled(part, 8) for part in pattern("joins").split(text)):
+    if any(_is_scrambled(part, 8) or _is_odd(part) for part in pattern("joins").split(text)):
         return True
     return not _is_ignorable(text) or (value.quoted and text.isalpha() and not _is_placeholder(text))
 
@@ -214,7 +226,8 @@ def _option(value: Value) -> bool:
         return _dense(value)
     if pattern("long_digest").match(value.text):
         return _keyed(value)
-    return value.between.lower().startswith("secret") and _marked(value)
+    is_next = value.between.lower().startswith("secret") and "\n" not in value.between and "," not in value.text
+    return is_next and _marked(value)
 
 
 def _option_password(value: Value) -> bool:
@@ -226,7 +239,9 @@ def _option_password(value: Value) -> bool:
 def _session(value: Value) -> bool:
     """Judge a session's cookie; a digest is one only under the names that servers give: `JSESSIONID`."""
     is_served = value.before.endswith(("j", "php", "asp", "net_", "ci_"))
-    return _dense(value) or (is_served and len(value.text) >= 24 and pattern("long_digest").match(value.text) is not None)
+    return _dense(value) or (
+        is_served and len(value.text) >= 24 and pattern("long_digest").match(value.text) is not None
+    )
 
 
 def _header(value: Value) -> bool:
@@ -257,6 +272,11 @@ def _marked(value: Value) -> bool:
     """Judge what follows an account or a command of a router: only marks and digits within words make it a secret."""
     marked = pattern("strong_symbol").search(value.text)
     return marked is not None and " " not in value.text and not _is_ignorable(value.text) and _pair(value)
+
+
+def _strong(value: Value) -> bool:
+    """Judge what stands after ` / `, as in `admin / …`: only what has letters of both cases, digits and marks."""
+    return len(value.text) >= 9 and _mixed(value) and _marked(value)
 
 
 def _drawn(value: Value) -> bool:
@@ -345,6 +365,7 @@ CHECKS: dict[str, Callable[[Value], bool]] = {
     "pair": _pair,
     "marked": _marked,
     "session": _session,
+    "strong": _strong,
     "drawn": _drawn,
     "phrase": _phrase,
     "prose": _prose,

@@ -148,7 +148,7 @@ def _by_hint(ruled: list[Rule]) -> Hinted:
 
 def _is_phrase(hint: str) -> bool:
     """Say whether a hint spans words; an option of a command (` -p`) is one word."""
-    return any(map(str.isspace, hint)) and not hint.startswith((" -", " /"))
+    return any(map(str.isspace, hint)) and not (hint[:2] in (" -", " /") and hint[2:].strip())
 
 
 def _by_length(rows: list[dict[str, Any]]) -> dict[int, frozenset[str]]:
