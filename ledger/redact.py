@@ -187,7 +187,7 @@ def _search(rules: Rules, text: str) -> Iterator[_Span]:
     mixed = pattern("mixed")
     long = [match.span() for match in pattern("long").finditer(text) if mixed.search(text, *match.span())]
     if long:
-        words = "\n".join(dict.fromkeys([text[start:end] for start, end in long]))
+        words = "\n".join([text[start:end] for start, end in long])
         yield from _each(rules.starts, words, text, text, _started)
         yield from _each(rules.shapes, words, text, long, _shaped)
     said = dict.fromkeys(probe.split())
@@ -278,8 +278,8 @@ def _named(rule: Rule, hint: str, text: str, folded: str) -> Iterator[_Span]:
     seen = 0
     while place >= 0:
         resume = place + len(hint)
-        match = shape.match(text, place) if _is_about(rule, text, place) else None
-        before = folded[max(0, place - NAME_REACH) : place]
+        match = shape.match(text, place) if not rule.after or _is_about(rule, text, place) else None
+        before = folded[max(0, place - NAME_REACH) : place] if match else ""
         if match and rule.reach:
             limit = _limit(rule, text, match.end())
             for span in _following(rule, text, match.end(), seen, limit, before):
@@ -374,8 +374,6 @@ def _end_of(text: str, start: int, end: int) -> int:
 
 def _is_about(rule: Rule, text: str, place: int) -> bool:
     """Say whether the command line up to `place` holds one of the words the rule asks for, such as a command's name."""
-    if not rule.after:
-        return True
     start = max(0, place - LINE_REACH)
     start = max(start, text.rfind("\n", start, place), text.rfind("|", start, place), text.rfind(";", start, place))
     line = text[start:place].lower()

@@ -276,12 +276,18 @@ def _marked(value: Value) -> bool:
 
 def _strong(value: Value) -> bool:
     """Judge what stands after ` / `, as in `admin / …`: only what has letters of both cases, digits and marks."""
-    return len(value.text) >= 9 and _mixed(value) and _marked(value)
+    is_place = pattern("lookalike").match(value.text) is not None
+    return len(value.text) >= 9 and not is_place and _mixed(value) and _marked(value)
 
 
 def _drawn(value: Value) -> bool:
     """Judge the argument of a command that nobody knows: what is marked, or long and of mixed characters."""
     return _marked(value) or (len(value.text) >= 14 and _mixed(value) and _argument(value) and _dense(value))
+
+
+def _cell(value: Value) -> bool:
+    """Judge a value of a row whose columns name a key or a password."""
+    return pattern("long_digest").match(value.text) is not None or _drawn(value)
 
 
 def _phrase(value: Value) -> bool:
@@ -367,6 +373,7 @@ CHECKS: dict[str, Callable[[Value], bool]] = {
     "session": _session,
     "strong": _strong,
     "drawn": _drawn,
+    "cell": _cell,
     "phrase": _phrase,
     "prose": _prose,
     "loose": _loose,
