@@ -184,17 +184,19 @@ def _search(rules: Rules, text: str) -> Iterator[_Span]:
     if len(folded) != len(text):
         folded = text.translate(_LOWER)
     probe = text if text.isascii() else text.encode("ascii", "ignore").decode()
+    said = dict.fromkeys(text.split())
     mixed = pattern("mixed")
-    long = [match.span() for match in pattern("long").finditer(text) if mixed.search(text, *match.span())]
+    long = [word for word in said if len(word) >= LONG_WORD and mixed.search(word)]
     if long:
-        words = "\n".join([text[start:end] for start, end in long])
+        words = "\n".join(long)
         yield from _each(rules.starts, words, text, text, _started)
-        yield from _each(rules.shapes, words, text, long, _shaped)
-    said = dict.fromkeys(probe.split())
+        yield from _each(rules.shapes, words, text, long, _worded)
     packed = "\n".join(said)
+    if probe is not text:
+        packed = packed.encode("ascii", "ignore").decode()
     yield from _each(rules.short, packed, text, ((0, len(text)),), _shaped, probe)
     yield from _each(rules.contexts, packed.lower(), text, folded, _named, probe.lower())
-    if not text.isascii():
+    if probe is not text:
         yield from _each(rules.foreign, folded, text, folded, _named)
     options = [word for word in said if word[0] in "-/"]
     if options or "|" in packed or "htpasswd" in packed:
@@ -257,6 +259,13 @@ def _wrapped(rule: Rule, shape: re.Pattern[str], text: str, place: int, end: int
         return end
     at, start = max(piece for piece in pieces if piece[0] < match.end())
     return start + match.end() - at
+
+
+def _worded(rule: Rule, hint: str, text: str, words: Sequence[str]) -> Iterator[_Span]:
+    """Yield the matches of a pattern in long words; `words` are those of the text, each once."""
+    shape = re.compile(rule.source, rule.flags)
+    if any(hint in word and shape.search(word) for word in words):
+        yield from _shaped(rule, hint, text, [match.span() for match in pattern("long").finditer(text)])
 
 
 def _shaped(rule: Rule, hint: str, text: str, stretches: Sequence[tuple[int, int]]) -> Iterator[_Span]:
