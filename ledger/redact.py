@@ -184,26 +184,40 @@ def _search(rules: Rules, text: str) -> Iterator[_Span]:
     if len(folded) != len(text):
         folded = text.translate(_LOWER)
     probe = text if text.isascii() else text.encode("ascii", "ignore").decode()
+    said = dict.fromkeys(text.split())
     mixed = pattern("mixed")
-    long = [match.span() for match in pattern("long").finditer(text) if mixed.search(text, *match.span())]
+    long = [word for word in said if len(word) >= LONG_WORD and mixed.search(word)]
     if long:
-        words = "\n".join([text[start:end] for start, end in long])
+        words = "\n".join(long)
         yield from _each(rules.starts, words, text, text, _started)
-        yield from _each(rules.shapes, words, text, long, _shaped)
-    yield from _each(rules.short, probe, text, ((0, len(text)),), _shaped)
-    yield from _each(rules.contexts, probe.lower(), text, folded, _named)
-    if not text.isascii():
+        yield from _each(rules.shapes, words, text, long, _worded)
+    packed = "\n".join(said)
+    if probe is not text:
+        packed = packed.encode("ascii", "ignore").decode()
+    yield from _each(rules.short, packed, text, ((0, len(text)),), _shaped, probe)
+    yield from _each(rules.contexts, packed.lower(), text, folded, _named, probe.lower())
+    if probe is not text:
         yield from _each(rules.foreign, folded, text, folded, _named)
-    if " -" in probe or "|" in probe or " /" in probe or "htpasswd" in probe:
-        yield from _each(rules.commands, probe, text, text, _named)
+    options = [word for word in said if word[0] in "-/"]
+    if options or "|" in packed or "htpasswd" in packed:
+        yield from _each(rules.commands, f" {' '.join(options)} ", text, text, _named, probe)
 
 
 def _each(
-    table: Hinted, probe: str, text: str, where: _T, way: Callable[[Rule, str, str, _T], Iterator[_Span]]
+    table: Hinted,
+    probe: str,
+    text: str,
+    where: _T,
+    way: Callable[[Rule, str, str, _T], Iterator[_Span]],
+    whole: str | None = None,
 ) -> Iterator[_Span]:
-    """Yield what the rules find whose hint occurs in `probe`."""
-    for hint, ruled in table:
-        if hint in probe:
+    """Yield what the rules find whose hint occurs.
+
+    `probe` holds each word once, or each option of a command line; hints of
+    several words are looked for in the `whole` text.
+    """
+    for hint, ruled, is_phrase in table:
+        if hint in (whole if is_phrase and whole is not None else probe):
             for rule in ruled:
                 yield from way(rule, hint, text, where)
 
@@ -247,6 +261,13 @@ def _wrapped(rule: Rule, shape: re.Pattern[str], text: str, place: int, end: int
     return start + match.end() - at
 
 
+def _worded(rule: Rule, hint: str, text: str, words: Sequence[str]) -> Iterator[_Span]:
+    """Yield the matches of a pattern in long words; `words` are those of the text, each once."""
+    shape = re.compile(rule.source, rule.flags)
+    if any(hint in word and shape.search(word) for word in words):
+        yield from _shaped(rule, hint, text, [match.span() for match in pattern("long").finditer(text)])
+
+
 def _shaped(rule: Rule, hint: str, text: str, stretches: Sequence[tuple[int, int]]) -> Iterator[_Span]:
     """Yield the matches of a pattern in stretches with `hint`; with a reach, the values that follow each match."""
     shape = re.compile(rule.source, rule.flags)
@@ -266,8 +287,8 @@ def _named(rule: Rule, hint: str, text: str, folded: str) -> Iterator[_Span]:
     seen = 0
     while place >= 0:
         resume = place + len(hint)
-        match = shape.match(text, place) if _is_about(rule, text, place) else None
-        before = folded[max(0, place - NAME_REACH) : place]
+        match = shape.match(text, place) if not rule.after or _is_about(rule, text, place) else None
+        before = folded[max(0, place - NAME_REACH) : place] if match else ""
         if match and rule.reach:
             limit = _limit(rule, text, match.end())
             for span in _following(rule, text, match.end(), seen, limit, before):
@@ -277,6 +298,8 @@ def _named(rule: Rule, hint: str, text: str, folded: str) -> Iterator[_Span]:
             resume = max(resume, folded.rfind(hint, resume, limit))  # names between were judged with their words
         elif match:
             start, end, quoted = _read(text, match.end())
+            if "@" in text[start:end] and pattern("userinfo").search(before):
+                end = text.index("@", start)
             value = Value(text[start:end], before, match[0], quoted, text[place:resume].strip().isupper())
             if end - start >= SHORTEST_VALUE and is_named_value(rule.check, value):
                 resume = end = _end_of(text, start, end)
@@ -306,7 +329,8 @@ def _following(rule: Rule, text: str, at: int, seen: int, limit: int, before: st
         if rule.value is None:
             if text[found.start() - 1] in "/?&.%\\@-#~_":
                 continue
-            end = start + len(text[start:end].rstrip(".,;:)]}"))
+            cut = pattern("cut").search(text, start, end) if "&" in text[start:end] else None
+            end = start + len(text[start : cut.start() if cut else end].rstrip(".,;:)]}"))
         value = Value(text[start:end], before, text[max(at, start - LINE_REACH) : start])
         if is_secret(rule.check, value, value.text):
             done = _end_of(text, start, end)
@@ -359,8 +383,6 @@ def _end_of(text: str, start: int, end: int) -> int:
 
 def _is_about(rule: Rule, text: str, place: int) -> bool:
     """Say whether the command line up to `place` holds one of the words the rule asks for, such as a command's name."""
-    if not rule.after:
-        return True
     start = max(0, place - LINE_REACH)
     start = max(start, text.rfind("\n", start, place), text.rfind("|", start, place), text.rfind(";", start, place))
     line = text[start:place].lower()

@@ -84,7 +84,11 @@ def _is_placeholder(text: str) -> bool:
 
 def _is_ignorable(text: str) -> bool:
     """Say whether a value is a placeholder, names where a secret is kept, or is code that reads one."""
-    return _is_placeholder(text) or any(pattern(name).match(text) for name in ("reference", "code", "public"))
+    if _is_placeholder(text):
+        return True
+    if text[:1] == "/" and pattern("keyed_path").match(text) and not _is_wordy(text):
+        return False
+    return any(pattern(name).match(text) for name in ("reference", "code", "public"))
 
 
 def _is_wordy(text: str) -> bool:
@@ -101,12 +105,19 @@ def _is_random(text: str, shortest: int = 12) -> bool:
     return not _is_wordy(text) and any(map(str.isdigit, text)) and sum(map(str.isalpha, text)) > 1
 
 
-def _is_scrambled(text: str) -> bool:
+def _is_scrambled(text: str, shortest: int = 10) -> bool:
     """Say whether letters alone look drawn at random: their case changes more often than in any name made of words."""
-    if len(text) < 10 or not (text.isascii() and text.isalpha()):
+    if len(text) < shortest or not (text.isascii() and text.isalpha()):
+        return False
+    if pattern("camel").match(text) and not _is_odd(text):
         return False
     changes = sum(text[at].islower() != text[at - 1].islower() for at in range(1, len(text)))
     return changes > 0.4 * len(text) or (changes > 1 and pattern("gibberish").search(text) is not None)
+
+
+def _is_lettered(text: str) -> bool:
+    """Say whether letters alone are long enough for a key and look drawn."""
+    return len(text) >= 16 and (_is_scrambled(text) or _is_odd(text))
 
 
 def _is_odd(text: str, shortest: int = 8) -> bool:
@@ -129,7 +140,7 @@ def _is_digest(text: str) -> bool:
 def _token(value: Value) -> bool:
     """Judge what follows a token's known beginning: anything but `xxxx` and `your_token_here`."""
     words = loaded().words["placeholder"]
-    return not all(part in words or not part.strip("x0*") for part in _parts(value.text))
+    return not all(part in words or not part[len(part) > 5 :].strip("x0*") for part in _parts(value.text))
 
 
 def _dense(value: Value) -> bool:
@@ -144,26 +155,38 @@ def _is_innocent(value: Value) -> bool:
     """Say whether a name is one of a key that opens nothing: `cache_key`, `next_token`, `PUBLIC_…`."""
     before = value.before.rstrip(" _-\"'")
     return (
-        before.endswith(loaded().innocent)
+        _longest_end(before, loaded().innocent) > _longest_end(before, loaded().strong)
         or value.before.endswith((":", "/"))
         or pattern("public_name").search(value.before) is not None
     )
 
 
+def _longest_end(text: str, words: tuple[str, ...]) -> int:
+    """Return the length of the longest of the words that a text ends with: `admin` is no `min`."""
+    return max((len(word) for word in words if text.endswith(word)), default=0) if text.endswith(words) else 0
+
+
 def _keyed(value: Value) -> bool:
     """Judge `key = value`: what stands before the name says whether a digest is a credential."""
     text, name = value.text, value.between.lower()
-    if _is_innocent(value) or _is_ignorable(text):
+    is_secret_name = name.startswith("secret")
+    if (is_secret_name and value.before.endswith((":", "/"))) or (not is_secret_name and _is_innocent(value)):
+        return False
+    drawn = _is_lettered(text) or (value.quoted and pattern("keyboard").match(text) is not None)
+    if _is_placeholder(text) or (not drawn and _is_ignorable(text)):
         return False
     before = value.before.rstrip(" _-.\"'")
-    is_secret_name = name.startswith("secret")
     strong = before.endswith(loaded().strong) or is_secret_name
     assigned = pattern("assigned").search(value.between) is not None
     if _is_digest(text):
         opens = is_secret_name or (name.startswith("token") and (assigned or not pattern("identifier").match(text)))
         return len(text) >= 24 and (strong or opens or (value.loud and assigned and bool(before)))
+    if (
+        not strong and name.startswith("key") and all(_is_digest(part) or _is_wordy(part) for part in _parts(text))
+    ):  # `linux-npm-9f86…`
+        return False
     if text.isalpha():
-        return len(text) >= 16 and (strong or assigned) and (_is_scrambled(text) or _is_odd(text))
+        return drawn and (strong or assigned)
     return _is_random(text, 8 if strong else 16) and (strong or assigned or len(text) >= 20)
 
 
@@ -176,6 +199,8 @@ def _password(value: Value) -> bool:
         if value.quoted or (value.loud and len(text) >= 6):
             return True
         return _is_scrambled(text) or pattern("gibberish").search(text) is not None or _is_odd(text)
+    if any(_is_scrambled(part, 8) for part in pattern("joins").split(text)):
+        return True
     if _is_ignorable(text):
         return False
     if value.quoted:
@@ -190,17 +215,33 @@ def _argument(value: Value) -> bool:
     text = value.text
     if text.startswith("-") or text.isdigit() or " " in text:
         return False
-    if _is_scrambled(text):
+    if any(_is_scrambled(part, 8) or _is_odd(part) for part in pattern("joins").split(text)):
         return True
     return not _is_ignorable(text) or (value.quoted and text.isalpha() and not _is_placeholder(text))
 
 
 def _option(value: Value) -> bool:
-    return pattern("option").search(value.before) is not None and _dense(value)
+    """Judge what follows a name and a blank: the argument of an option, or a long digest, `api key 9f86…`."""
+    if pattern("option").search(value.before):
+        return _dense(value)
+    if pattern("long_digest").match(value.text):
+        return _keyed(value)
+    is_next = value.between.lower().startswith("secret") and "\n" not in value.between and "," not in value.text
+    return is_next and _marked(value)
 
 
 def _option_password(value: Value) -> bool:
-    return pattern("option").search(value.before) is not None and _argument(value)
+    if pattern("option").search(value.before):
+        return _argument(value)
+    return pattern("long_digest").match(value.text) is not None and _keyed(value)
+
+
+def _session(value: Value) -> bool:
+    """Judge a session's cookie; a digest is one only under the names that servers give: `JSESSIONID`."""
+    is_served = value.before.endswith(("j", "php", "asp", "net_", "ci_"))
+    return _dense(value) or (
+        is_served and len(value.text) >= 24 and pattern("long_digest").match(value.text) is not None
+    )
 
 
 def _header(value: Value) -> bool:
@@ -227,12 +268,41 @@ def _pair(value: Value) -> bool:
     return _password(value._replace(quoted=False)) and any(map(str.isdigit, value.text)) and not _is_wordy(value.text)
 
 
+def _marked(value: Value) -> bool:
+    """Judge what follows an account or a command of a router: only marks and digits within words make it a secret."""
+    marked = pattern("strong_symbol").search(value.text)
+    return marked is not None and " " not in value.text and not _is_ignorable(value.text) and _pair(value)
+
+
+def _strong(value: Value) -> bool:
+    """Judge what stands after ` / `, as in `admin / …`: only what has letters of both cases, digits and marks."""
+    is_place = pattern("lookalike").match(value.text) is not None
+    return len(value.text) >= 9 and not is_place and _mixed(value) and _marked(value)
+
+
+def _drawn(value: Value) -> bool:
+    """Judge the argument of a command that nobody knows: what is marked, or long and of mixed characters."""
+    return _marked(value) or (len(value.text) >= 14 and _mixed(value) and _argument(value) and _dense(value))
+
+
+def _cell(value: Value) -> bool:
+    """Judge a value of a row whose columns name a key or a password."""
+    return pattern("long_digest").match(value.text) is not None or _drawn(value)
+
+
+def _phrase(value: Value) -> bool:
+    """Judge a text in quotes that may hold blanks: not of words."""
+    return any(map(str.isdigit, value.text)) and not _is_wordy(value.text) and not _is_placeholder(value.text)
+
+
 # -- judgments of words of a sentence ----------------------------------------------------------------------------------
 
 
 def _prose(value: Value) -> bool:
     """Judge a word of a sentence about a password; after `is` less strength is asked for."""
     text = value.text
+    if pattern("field").search(value.between[-COPULA_REACH:]):  # the value of another name: `region=eu-1`
+        return False
     if text.isalpha() and text.isascii():
         return _spoken(value)
     digit = any(map(str.isdigit, text))
@@ -299,6 +369,12 @@ CHECKS: dict[str, Callable[[Value], bool]] = {
     "cookie": _cookie,
     "url": _url,
     "pair": _pair,
+    "marked": _marked,
+    "session": _session,
+    "strong": _strong,
+    "drawn": _drawn,
+    "cell": _cell,
+    "phrase": _phrase,
     "prose": _prose,
     "loose": _loose,
     "seed": _seed,

@@ -35,8 +35,8 @@ class Rule(NamedTuple):
     is_whole: bool
 
 
-Hinted = tuple[tuple[str, tuple[Rule, ...]], ...]
-"""Rules by hint, so that each hint is looked for once in a text."""
+Hinted = tuple[tuple[str, tuple[Rule, ...], bool], ...]
+"""Rules by hint, so that each hint is looked for once in a text; True for hints of several words."""
 
 
 class Rules(NamedTuple):
@@ -143,7 +143,12 @@ def _by_hint(ruled: list[Rule]) -> Hinted:
     for rule in ruled:
         for hint in rule.hints:
             table.setdefault(hint, []).append(rule)
-    return tuple((hint, tuple(group)) for hint, group in table.items())
+    return tuple((hint, tuple(group), _is_phrase(hint)) for hint, group in table.items())
+
+
+def _is_phrase(hint: str) -> bool:
+    """Say whether a hint spans words; an option of a command (` -p`) is one word."""
+    return any(map(str.isspace, hint)) and not (hint[:2] in (" -", " /") and hint[2:].strip())
 
 
 def _by_length(rows: list[dict[str, Any]]) -> dict[int, frozenset[str]]:

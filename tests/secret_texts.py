@@ -54,6 +54,17 @@ def part(code: str, dice: random.Random) -> str:
         return dice.choice(ANIMALS).title() + dice.choice(MARKS) + dice.choice(ANIMALS) + str(dice.randint(10, 99))
     if code == "pws":  # safe inside an address and a shell
         return dice.choice(ANIMALS).title() + "-" + drawn(LETTERS, 8, dice)
+    if code == "pwm":  # as they are made where a mark at the end is asked for
+        return "".join(
+            (
+                dice.choice(ANIMALS).title(),
+                dice.choice("#_-!.*"),
+                dice.choice(ANIMALS),
+                drawn("123456789", 2, dice),
+                dice.choice("!#%*"),
+                drawn(ALPHABETS["z"], 3, dice),
+            )
+        )
     if code == "pwl":  # letters alone, drawn
         return drawn(string.ascii_letters, dice.randint(11, 16), dice)
     if code == "pww":  # letters alone, of words

@@ -2,17 +2,24 @@
 
 `secret_texts.py` holds the texts that rules were made with, `secret_texts_second.py`
 and `secret_texts_third.py` those that were written before rules were tried on
-them; docs/decisions/0013 says what they gave on first sight.
+them, `secret_texts_fourth.py` what later sets found wrong; docs/decisions/0014
+says what they gave on first sight.
 """
 
 import pytest
 from secret_texts import FIRST, FIRST_KEPT, Text, is_leaked, texts
+from secret_texts_fourth import FOURTH, FOURTH_KEPT
 from secret_texts_second import SECOND, SECOND_KEPT
 from secret_texts_third import THIRD, THIRD_KEPT
 
 from ledger.redact import scrub
 
-SETS = {"first": (FIRST, FIRST_KEPT), "second": (SECOND, SECOND_KEPT), "third": (THIRD, THIRD_KEPT)}
+SETS = {
+    "first": (FIRST, FIRST_KEPT),
+    "second": (SECOND, SECOND_KEPT),
+    "third": (THIRD, THIRD_KEPT),
+    "fourth": (FOURTH, FOURTH_KEPT),
+}
 
 
 def share(given: list[Text], passed: list[Text]) -> float:
@@ -27,7 +34,7 @@ def test_secrets_in_ordinary_places_leave_a_text(name: str) -> None:
 
     gone = [one for one in given if not is_leaked(one, scrub(one.text).text)]
 
-    assert len(given) > 170
+    assert len(given) > 120
     assert share(given, gone) >= 0.99, {one.name for one in given} - {one.name for one in gone}
 
 
