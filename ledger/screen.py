@@ -163,6 +163,9 @@ def _undisguised(folded: str) -> Iterator[str]:
         yield folded.translate(_DIGITS)
     if _re("spaced").search(" " + folded):
         yield _re("spaced").sub(lambda run: " " + re.sub(r"[ .*_-]", "", run[0]), " " + folded)
+    if _re("spaced_words").search(folded):
+        gap = r"[._*-]" if re.search(r"\b\w[._*-]\w[._*-]\w\b", folded) else " "
+        yield re.sub(rf"(?<=\b\w){gap}(?=\w\b)", "", folded)
     glued = _re("glued").search(re.sub(r"[\W\d_]+", "", folded))
     if glued and not re.search(rf"\b{glued[1]}", folded):
         yield " ".join(glued.groups())
