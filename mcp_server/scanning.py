@@ -197,7 +197,8 @@ class Scanning:
         with Ledger.open(self._path) as ledger:
             paths = list(step.notes)
             if step.is_first:  # nothing is remembered of this folder, and the ledger may know of notes that are gone
-                stood = {str(row[2]) for row in ledger.store.connection().execute(sql_log.STANDING).fetchall()}
+                rows = ledger.store.connection().execute(sql_log.STANDING, {"kind": "memory-note"}).fetchall()
+                stood = {str(row[2]) for row in rows}
                 inside = os.path.join(step.folder, "")
                 paths += sorted(path for path in stood if path.startswith(inside) and not os.path.lexists(path))
             before = ledger.store.head().seq

@@ -11,7 +11,7 @@ from command import Inside, Shell
 from hooked import payload, repository
 
 from importers.projects import project_of
-from ledger import hook, redact
+from ledger import hook, redact, secret_rules
 from ledger.errors import GuardFailed, LedgerError
 from ledger.model import agent
 from mcp_server import tools
@@ -41,14 +41,14 @@ def out_of_depth(patch: pytest.MonkeyPatch) -> None:
 
 def without_rules(patch: pytest.MonkeyPatch) -> None:
     """Take its rules away, as an installation that is half there would."""
-    patch.setattr(redact, "_rules", None)
-    patch.setattr(redact, "schema_path", lambda *_: os.devnull + "/none")
+    patch.setattr(secret_rules, "_rules", None)
+    patch.setattr(secret_rules, "schema_path", lambda *_: os.devnull + "/none")
 
 
 def rules_of_nothing(patch: pytest.MonkeyPatch) -> None:
     """Let the rules be an empty file."""
-    patch.setattr(redact, "_rules", None)
-    patch.setattr(redact, "schema_path", lambda *_: os.devnull)
+    patch.setattr(secret_rules, "_rules", None)
+    patch.setattr(secret_rules, "schema_path", lambda *_: os.devnull)
 
 
 def held(folder: Path, but: Path) -> list[str]:
