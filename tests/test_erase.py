@@ -24,7 +24,7 @@ from ledger import chain, erase, erasures, handover, needles
 from ledger.exposure import Exposure, new_id
 from ledger.exposures import Exposures
 from ledger.ledger import Ledger
-from ledger.model import Draft, Source, agent, importer
+from ledger.model import Draft, Source, agent, importer, schema_path
 from ledger.sessions import Caller, Sessions
 from ledger.store_sqlite import SqliteStore
 
@@ -259,7 +259,7 @@ def test_only_a_person_at_the_command_line_erases(ledger: Ledger) -> None:
             erase.erase(ledger, [name], "secret")
 
     assert ledger.reader.show(name)["solution"] == SOLUTION
-    tools = Path(erase.__file__).parent.parent / "schema" / "tools"
+    tools = Path(schema_path("tools"))
     assert not [path for path in tools.iterdir() if "erase" in path.name]
 
 

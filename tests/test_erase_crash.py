@@ -3,13 +3,12 @@
 import os
 import shutil
 import signal
-from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
+from below import KILL, Below
 from children import done
 from erased import PROBLEM, SOLUTION, holding
-from killed_at import Killer, compiled
 from rows import append
 from storage_contract import erasure
 from test_crash import KILLED, Dying
@@ -64,30 +63,21 @@ def judged(folder: Path, at: object) -> bool:
     return erased
 
 
-@pytest.fixture
-def killer(tmp_path: Path, request: pytest.FixtureRequest) -> Iterator[Callable[[Path, int], int]]:
-    """Return what runs an act in a child that is killed at its nth call."""
-    library = compiled(tmp_path)
-    if library is None:
-        pytest.skip("there is no C compiler")
-    killer = Killer(library, request.param)
-    yield killer.run
-    killer.close()
+def killed(below: Below, folder: Path, at: int, *words: str) -> int:
+    """Run a command on a folder's ledger, killed at its nth call that changes the disk; return its exit status."""
+    return below.run(words, folder / "ledger.db", nth=at, mode=KILL).code
 
 
 @pytest.mark.parametrize("every", EVERY)
-@pytest.mark.parametrize("killer", ["erase"], indirect=True)
-def test_an_erasure_can_be_killed_at_every_call_that_changes_the_disk(
-    tmp_path: Path, killer: Callable[[Path, int], int], every: int
-) -> None:
+def test_an_erasure_can_be_killed_at_every_call_that_changes_the_disk(memory: Path, below: Below, every: int) -> None:
     """Before the commit the log is as it was, after it the text is gone; a rerun leaves no residue either way."""
-    base = made(tmp_path / "base")
+    base = made(memory / "base")
     outcomes = []
 
     for at in range(0, 10_000, every):
-        folder = tmp_path / str(at)
+        folder = memory / str(at)
         shutil.copytree(base, folder)
-        status = killer(folder, at)
+        status = killed(below, folder, at, "erase", "1", "--reason", "secret", "--yes")
         outcomes.append(judged(folder, at))
         shutil.rmtree(folder)
         if status != KILLED:
@@ -132,18 +122,15 @@ def test_whoever_writes_next_finishes_a_killed_erasure(tmp_path: Path, every: in
 
 
 @pytest.mark.parametrize("every", EVERY)
-@pytest.mark.parametrize("killer", ["backup"], indirect=True)
-def test_a_backup_can_be_killed_at_every_call_that_changes_the_disk(
-    tmp_path: Path, killer: Callable[[Path, int], int], every: int
-) -> None:
+def test_a_backup_can_be_killed_at_every_call_that_changes_the_disk(memory: Path, below: Below, every: int) -> None:
     """What bears the name is whole and verifies, or there is nothing of that name; the ledger is as it was."""
-    base = made(tmp_path / "base")
+    base = made(memory / "base")
     there = []
 
     for at in range(0, 10_000, every):
-        folder = tmp_path / str(at)
+        folder = memory / str(at)
         shutil.copytree(base, folder)
-        status = killer(folder, at)
+        status = killed(below, folder, at, "backup", str(folder / "copy.db"))
         copy = folder / "copy.db"
         if not copy.exists():  # what a killed run left stands in nobody's way
             with Ledger.open(str(folder / "ledger.db")) as ledger:

@@ -320,7 +320,7 @@ def test_many_hooks_at_once_lose_nothing(ledger: Ledger) -> None:
 def test_a_file_of_its_own_is_held_before_anybody_finds_it(ledger: Ledger, monkeypatch: pytest.MonkeyPatch) -> None:
     """Another hook does not let go, and a reader takes all it finds: what is written next is not in what it deletes."""
     monkeypatch.setattr(handover, "WAIT_S", 0.0)
-    write = handover._write
+    write = handover.write_all
 
     def taken_first(fd: int, data: bytes) -> None:
         for one in waiting(ledger.path):
@@ -329,7 +329,7 @@ def test_a_file_of_its_own_is_held_before_anybody_finds_it(ledger: Ledger, monke
                 done(got)
         write(fd, data)
 
-    monkeypatch.setattr(handover, "_write", taken_first)
+    monkeypatch.setattr(handover, "write_all", taken_first)
     assert handover.stopped(ledger.path, {"session_id": "s-1", "last_assistant_message": "the job moved to cron"}).kept
 
     assert [record["text"] for record in taken(ledger)] == ["the job moved to cron"]
