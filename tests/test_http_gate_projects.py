@@ -4,6 +4,7 @@ import json
 import math
 import random
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -61,14 +62,20 @@ def taught(file: Path) -> tuple[list[str], list[str], str, list[int]]:
     return [*own, into.id], other, common, seqs
 
 
-@pytest.fixture(scope="module")
-def place(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Place]:
+@contextmanager
+def placed(file: Path) -> Iterator[Place]:
     """Serve such a ledger to a client of `ours`."""
-    file = tmp_path_factory.mktemp("fence") / "ledger.db"
     found = taught(file)
     _, text = make(file, projects=("ours",), trust=3)
     with serving(file, EAGER) as served:
         yield Place(served, text, *found)
+
+
+@pytest.fixture(scope="module")
+def place(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Place]:
+    """Return a place for all tests; none writes the other project's words into its own."""
+    with placed(tmp_path_factory.mktemp("fence") / "ledger.db") as made:
+        yield made
 
 
 @pytest.fixture(params=["auto", "legacy"])
@@ -326,15 +333,16 @@ def test_recall_over_http_is_switched_off_with_the_setting(tmp_path: Path) -> No
     assert "gantry.cfg" in "".join(block.text for block in on.content if block.type == "text")
 
 
-def test_what_a_write_finds_beside_it_is_of_the_project(place: Place, remote: Remote) -> None:
+@pytest.mark.parametrize("mode", ["auto", "legacy"])
+def test_what_a_write_finds_beside_it_is_of_the_project(tmp_path: Path, mode: str) -> None:
     """Near learnings, contradictions and duplicates of other projects are not told."""
-    found = remote.document(
-        "record_learning", problem=f"{MARK} crane 2 fails", solution=f"{MARK} 2 reset", title=f"{MARK} 2"
-    )
+    with placed(tmp_path / "ledger.db") as place, place.served.client(place.token, mode) as remote:
+        found = remote.document(
+            "record_learning", problem=f"{MARK} crane 2 fails", solution=f"{MARK} 2 reset", title=f"{MARK} 2"
+        )
 
     assert {one["id"] for one in found["near"]} <= set(place.own)
     assert (found["conflicts"], found["duplicate"]) == ([], False)
-    remote.document("undo", seq=found["seq"])
 
 
 # -- tools and arguments (H03) ----------------------------------------------------------------------------------------
