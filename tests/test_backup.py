@@ -148,7 +148,7 @@ def test_a_backup_beside_writers_is_a_state_that_was_acknowledged(path: str, tmp
     kill(child)
     end(child)
 
-    assert [one.seq for one in done] == sorted({one.seq for one in done})
+    assert [one.seq for one in done] == sorted(one.seq for one in done)
     for one in done:
         with Ledger.open(one.path) as copy:
             assert copy.verify().ok

@@ -58,7 +58,12 @@ def by_nothing(path: str, aside: str) -> None:
 def with_its_folder(path: str, aside: str) -> None:
     """Put a copy of the whole folder in the folder's place: lock and anchor are others too."""
     folder = os.path.dirname(path)
-    shutil.copytree(folder, f"{folder}.copy")
+
+    def copied(source: str, target: str) -> None:
+        with suppress(FileNotFoundError):  # a journal that ended meanwhile
+            shutil.copy2(source, target)
+
+    shutil.copytree(folder, f"{folder}.copy", copy_function=copied)
     os.rename(folder, f"{folder}.aside")
     os.rename(f"{folder}.copy", folder)
     os.link(f"{folder}.aside/ledger.db", aside)
