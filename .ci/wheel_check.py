@@ -31,7 +31,7 @@ def expected(root: Path) -> set[str]:
 def acts(name: str) -> bool:
     """Tell whether a file of a wheel is run without being asked for: by the installer, or at each start of Python."""
     path = PurePosixPath(name)
-    is_hook = path.name in ("sitecustomize.py", "usercustomize.py", "setup.py") or path.suffix == ".pth"
+    is_hook = name in ("sitecustomize.py", "usercustomize.py", "setup.py") or path.suffix == ".pth"
     return is_hook or path.parts[0].endswith(".data")
 
 
