@@ -257,6 +257,18 @@ class SqliteStore(Log):
         return events
 
     def _write(self, act: Callable[[Moment, str], list[Event]], accept: bool = False) -> list[Event]:
+        """Run `act` as `_written` does; whatever fails in a file that is elsewhere by then fails for that reason."""
+        try:
+            return self._written(act, accept)
+        except FileFault as error:
+            if isinstance(error, Replaced) or not self._is_elsewhere():
+                raise
+            raise Replaced(
+                f"{self._named} is no longer the file that was opened; what was being written is not acknowledged",
+                "close this program, look for the file that was moved, and say it again there or here",
+            ) from None
+
+    def _written(self, act: Callable[[Moment, str], list[Event]], accept: bool) -> list[Event]:
         """Run `act` under the lock, with the checks before it and the anchor after it."""
         if not (accept or self._erasing_again):
             self.erase_again()
@@ -284,16 +296,20 @@ class SqliteStore(Log):
                 self._purge()
             return events
 
+    def _is_elsewhere(self) -> bool:
+        """Tell whether the path leads to another file than the one that was opened, or to none."""
+        try:
+            return place.identity(self._named) != self._identity
+        except Replaced:
+            return True
+
     def _check_place(self, head: Head, events: Sequence[Event]) -> None:
         """Acknowledge nothing that stands in a file which the path no longer leads to, nor move the anchor.
 
         SQLite looks only before it begins to write, and in WAL mode never.
         """
-        try:
-            if place.identity(self._named) == self._identity:
-                return
-        except Replaced:
-            pass
+        if not self._is_elsewhere():
+            return
         new = [event.seq for event in events if event.seq > head.seq]
         became = f"event {new[0]} may stand in the old one alone" if new else "nothing was written"
         raise Replaced(
