@@ -303,18 +303,22 @@ class Ledger:
             if answered
             else self._recorded(events[0].stream, events[0].seq, view, passed, near, conflicts, events=events)
         )
+        one.remarks.extend(self._what_is_left(view, one, lower))
+        loaded = self._still_loaded(olds, [passed.draft.solution]) if one.supersedes else []
+        return Superseded(
+            one.id, one.seq, one.supersedes, one.state, loaded, near, conflicts, one.redacted, one.remarks
+        )
+
+    def _what_is_left(self, view: View, one: Recorded, lower: Sequence[str]) -> Iterator[str]:
+        """Yield what a person has yet to do after a supersede: accept it, pin it."""
         if lower and one.state == "candidate":
-            one.remarks.append(
+            yield (
                 f"{lower[0]} came from a more trusted channel, so this is a candidate until a person runs "
                 f"`learnings accept {one.id}`"
             )
         pinned = [name for name in one.supersedes if view.flags(name).pinned]
         if pinned:
-            one.remarks.append(f"{pinned[0]} was pinned; pin the new one with `learnings pin {one.id}`")
-        loaded = self._still_loaded(olds, [passed.draft.solution]) if one.supersedes else []
-        return Superseded(
-            one.id, one.seq, one.supersedes, one.state, loaded, near, conflicts, one.redacted, one.remarks
-        )
+            yield f"{pinned[0]} was pinned; pin the new one with `learnings pin {one.id}`"
 
     # -- sessions ----------
 
