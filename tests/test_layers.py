@@ -115,6 +115,7 @@ LEVELS = {
         "doctor_check",
         "doctor_client",
         "doctor_file",
+        "doctor_http",
         "doctor_notes",
         "doctor_review",
         "doctor_server",
