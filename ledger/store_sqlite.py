@@ -35,6 +35,7 @@ from ledger.errors import (
     RolledBack,
     SameIdOtherContent,
 )
+from ledger.home import uri_to_read
 from ledger.model import Actor, Event, Head, NewEvent, new_event_id, person
 from ledger.place import Anchor, WriteLock
 from ledger.results import Problem
@@ -125,9 +126,7 @@ class SqliteStore(Log):
     def _connect(self) -> Engine:
         # One connection, kept: StaticPool hands it to every transaction.
         def open_file() -> Any:
-            return self._sqlite.connect(
-                f"file:{quoted(self.path)}?mode=rw", uri=True, isolation_level=None, check_same_thread=False
-            )
+            return self._sqlite.connect(uri_to_read(self.path), uri=True, isolation_level=None, check_same_thread=False)
 
         engine = create_engine(
             "sqlite+pysqlite://", creator=open_file, poolclass=StaticPool, module=self._sqlite, hide_parameters=True
@@ -538,7 +537,7 @@ class SqliteStore(Log):
         with faults(self.path):
             with self._transaction(write=False) as connection:
                 self._hash_at(connection, 0)  # what a killed writer left is rolled back by now: read-only can open it
-            uri = f"file:{quoted(self.path)}?mode=ro"
+            uri = uri_to_read(self.path).replace("mode=rw", "mode=ro")
             raw: sqlite3.Connection = self._sqlite.connect(uri, uri=True, isolation_level=None)
             raw.execute(f"PRAGMA busy_timeout = {BUSY_MS}").fetchall()
             return raw
@@ -709,13 +708,26 @@ def faults(path: str) -> Iterator[None]:
         ) from None
 
 
+def _is_full(path: str) -> bool:
+    """Tell whether a disk has no room for the file of shared memory that WAL mode makes: a part of it is 32 KiB."""
+    try:
+        found = os.statvfs(os.path.dirname(path))
+    except (AttributeError, OSError):
+        return False
+    return found.f_bavail * found.f_frsize < 65_536
+
+
 def fault(error: Any, path: str) -> LedgerError:
     """Return the error of ours for one of SQLite's; the transaction was rolled back."""
     name = getattr(error, "sqlite_errorname", "") or ""
     words = str(error).lower()
     if "learnings are append-only" in words:
         return Refused("the database refused to change the log; nothing was written", "supersede or undo instead")
-    if name.startswith("SQLITE_FULL") or "disk is full" in words:
+    if (
+        name.startswith("SQLITE_FULL")
+        or "disk is full" in words
+        or (name.startswith("SQLITE_IOERR") and _is_full(path))
+    ):
         return NoSpace(f"no space left for {path}; nothing was written", "free some space and try again")
     if name == "SQLITE_READONLY_DBMOVED":
         return Replaced(
