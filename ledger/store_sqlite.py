@@ -19,7 +19,7 @@ from sqlalchemy import Connection, Engine, create_engine, event, insert
 from sqlalchemy.exc import DBAPIError
 from sqlalchemy.pool import StaticPool
 
-from ledger import chain, erasures, place, project, purge, sql, sql_log, tables
+from ledger import chain, disk, erasures, place, project, purge, sql, sql_log, tables
 from ledger.errors import (
     Damaged,
     FileFault,
@@ -34,6 +34,7 @@ from ledger.errors import (
     Replaced,
     RolledBack,
     SameIdOtherContent,
+    UnsafePlace,
 )
 from ledger.home import uri_to_read
 from ledger.model import Actor, Event, Head, NewEvent, new_event_id, person
@@ -170,6 +171,13 @@ class SqliteStore(Log):
 
         What a killed maker left is empty once its journal is rolled back, so the next one makes it.
         """
+        folder = disk.synced(self.path)
+        if folder:
+            raise UnsafePlace(
+                f"{folder} is kept in step with other machines, which replaces a ledger whole by another one's; "
+                "nothing was written",
+                "name a place of this machine with --file or LEARNINGS_FILE; `learnings backup` and `export` go there",
+            )
         place.make_folder(self.path)
         place.make_file(self.path)
         place.check_modes(self.path)
@@ -186,7 +194,7 @@ class SqliteStore(Log):
                 project.create(raw)
                 raw.execute("COMMIT")
                 self.created = True
-                if wal_is_safe(self._sqlite.sqlite_version_info):
+                if wal_is_safe(self._sqlite.sqlite_version_info) and not disk.network(self.path):
                     raw.execute("PRAGMA journal_mode = WAL").fetchall()
             finally:
                 raw.close()

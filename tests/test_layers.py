@@ -43,6 +43,7 @@ LEVELS = {
     2: (
         "place",
         "door",
+        "disk",
         "hits",
         "search",
         "compare",
