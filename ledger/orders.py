@@ -18,7 +18,7 @@ from ledger.model import schema_path
 _TOKEN = (
     r"[a-z][a-z+]{1,9}://[^\s<>()\"'`\]]+"
     r"|[~$./]{0,2}[\w~$*](?:[\w~$*.@:/'’+-]*[\w*])?"
-    r"|(?P<end>[.!?](?=\s|$)|\n\s*\n)|(?P<mark>[,;:()\n{}\[\]|])"
+    r"|(?P<end>[.!?](?=\s|$)|\n\s*\n)|(?P<mark>[,;:()\n{}\[\]|>&—→])"
 )
 """A word, an address or a path; what ends a sentence; what parts a clause."""
 
@@ -130,6 +130,8 @@ def _arranged(data: dict[str, Any]) -> _Rules:
         for entry in entries.split():
             for form in (entry[:-1], entry[:-1] + "s") if entry.endswith("+") else (entry,):
                 kinds.setdefault(tuple(form.split("_")), set()).add(kind)
+    for phrase, found in kinds.items():
+        found.update(kinds.get(phrase[-1:], ()) if len(phrase) > 1 else ())
     sets = {frozenset(found): "" for found in kinds.values()} | {frozenset(row["kinds"]): "" for row in data["forms"]}
     letters = {found: chr(_FIRST_LETTER + number) for number, found in enumerate(sets)}
     phrases: dict[str, list[tuple[tuple[str, ...], str]]] = {}
@@ -159,7 +161,7 @@ def _order(letters: dict[frozenset[str], str], row: dict[str, Any]) -> Order:
 
 def _having(letters: dict[frozenset[str], str], step: str) -> str:
     """Return the letters of all sets that hold one of the kinds of a step; a kind that no word has is a fault."""
-    kinds = set(step.rstrip("!?").split("|"))
+    kinds = set(step.rstrip("!~?").split("|"))
     found = "".join(letter for kind, letter in letters.items() if kind & kinds)
     if not kinds <= {one for kind in letters for one in kind}:
         raise KeyError(step)
@@ -172,7 +174,11 @@ def _step(letters: dict[frozenset[str], str], step: str) -> str:
         return f"{crossed}{{0,{step.rstrip(';-')}}}?"
     if step == _MARK:
         return step
+    if step == "$":
+        return f"(?=[{_END}{_MARK}]|$)"
     source = f"[{_having(letters, step)}]"
     if step.endswith("?"):
         return source + "?"
+    if step.endswith("~"):
+        return f"(?<![{_having(letters, 'block')}])" + source
     return f"(?<=[;,{_having(letters, 'lead')}])" + source if step.endswith("!") else source
