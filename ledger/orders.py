@@ -24,9 +24,6 @@ _TOKEN = (
 
 _HYPHEN = r"(?<=[a-z])[-–](?=[a-z])"
 
-_LONGEST_PHRASE = 6
-"""Most words of a phrase in the kinds."""
-
 _FIRST_LETTER = 0xE000
 """Letters for sets of kinds are taken from the private use area, which no pattern means anything by."""
 
@@ -49,7 +46,7 @@ class Order(NamedTuple):
 class _Rules(NamedTuple):
     letters: dict[frozenset[str], str]
     words: dict[str, str]
-    phrases: dict[str, tuple[tuple[tuple[str, ...], str], ...]]
+    phrases: dict[str, tuple[tuple[list[str], str], ...]]
     forms: tuple[tuple[str, str], ...]
     orders: tuple[Order, ...]
 
@@ -84,35 +81,31 @@ def _read(rules: _Rules, text: str) -> tuple[str, list[tuple[int, int]]]:
     """Return the letters of a text, and the place in the text that each stands for."""
     tokens = list(re.finditer(_TOKEN, re.sub(_HYPHEN, " ", text)))
     words = [_plain(token[0]) if token.lastgroup is None else "" for token in tokens]
-    code, spans, at = [_END], [(0, 0)], 0
-    while at < len(tokens):
-        letter, used = _MARK, 1
-        if tokens[at].lastgroup == "end":
-            letter = _END
-        elif words[at]:
-            letter, used = _sorted(rules, words, at)
-        code.append(letter)
-        spans.append((tokens[at].start(), tokens[at + used - 1].end()))
-        at += used
-    return "".join(code), spans
+    code = [_END]
+    code.extend(
+        _letter(rules, word) if word else (_END if token.lastgroup == "end" else _MARK)
+        for token, word in zip(tokens, words, strict=True)
+    )
+    for at, word in enumerate(words):
+        for phrase, letter in rules.phrases.get(word, ()):
+            if words[at : at + len(phrase)] == phrase:
+                code[at + len(phrase)] = letter
+                break
+    return "".join(code), [(0, 0), *(token.span() for token in tokens)]
 
 
 def _plain(word: str) -> str:
     return word.replace("’", "'").rstrip(".:/'-") or word
 
 
-def _sorted(rules: _Rules, words: list[str], at: int) -> tuple[str, int]:
-    """Return the letter of the longest phrase or the word at a place, and how many words it has."""
-    word = words[at]
-    for phrase, letter in rules.phrases.get(word, ()):
-        if tuple(words[at : at + len(phrase)]) == phrase:
-            return letter, len(phrase)
+def _letter(rules: _Rules, word: str) -> str:
+    """Return the letter of a word by itself."""
     known = rules.words.get(word)
     if known is None and not word.isalpha():
         known = next((letter for source, letter in rules.forms if re.fullmatch(source, word)), None)
     if known is None and word.endswith("'s"):
         known = rules.words.get(word[:-2])
-    return known or _OTHER, 1
+    return known or _OTHER
 
 
 def _loaded() -> _Rules:
@@ -134,9 +127,9 @@ def _arranged(data: dict[str, Any]) -> _Rules:
         found.update(kinds.get(phrase[-1:], ()) if len(phrase) > 1 else ())
     sets = {frozenset(found): "" for found in kinds.values()} | {frozenset(row["kinds"]): "" for row in data["forms"]}
     letters = {found: chr(_FIRST_LETTER + number) for number, found in enumerate(sets)}
-    phrases: dict[str, list[tuple[tuple[str, ...], str]]] = {}
+    phrases: dict[str, list[tuple[list[str], str]]] = {}
     for phrase in sorted((phrase for phrase in kinds if len(phrase) > 1), key=len, reverse=True):
-        phrases.setdefault(phrase[0], []).append((phrase, letters[frozenset(kinds[phrase])]))
+        phrases.setdefault(phrase[0], []).append((list(phrase), letters[frozenset(kinds[phrase])]))
     return _Rules(
         letters,
         {phrase[0]: letters[frozenset(found)] for phrase, found in kinds.items() if len(phrase) == 1},
@@ -180,5 +173,6 @@ def _step(letters: dict[frozenset[str], str], step: str) -> str:
     if step.endswith("?"):
         return source + "?"
     if step.endswith("~"):
-        return f"(?<![{_having(letters, 'block')}])" + source
+        blocking = set(_having(letters, "block|not")) - set(_having(letters, "lead"))
+        return f"(?<![{''.join(sorted(blocking))}])" + source
     return f"(?<=[;,{_having(letters, 'lead')}])" + source if step.endswith("!") else source
