@@ -31,27 +31,34 @@ _END, _MARK, _OTHER = ";", ",", "."
 
 
 class Order(NamedTuple):
-    """A rule: its pattern over letters, further patterns that the text must have, and letters that it must not have.
+    """A rule: the patterns over letters that a text must have, the first of which says where the order stands.
 
-    `needs` holds for each step the letters of which one must occur, so that most rules are passed over unread.
+    `needs` holds for each step the letters of which one must occur, so that most rules are passed over unread;
+    a text that has one of the letters of `unless` is no such order.
     """
 
+    number: int
     row: dict[str, Any]
     needs: tuple[frozenset[str], ...]
-    source: str
-    further: tuple[str, ...]
+    patterns: tuple[str, ...]
     unless: frozenset[str]
 
 
 class _Rules(NamedTuple):
-    letters: dict[frozenset[str], str]
+    """The rule file, arranged for reading: `by_letter` holds the orders whose rarest step a letter can be."""
+
     words: dict[str, str]
     phrases: dict[str, tuple[tuple[list[str], str], ...]]
-    forms: tuple[tuple[str, str], ...]
+    forms: re.Pattern[str]
+    form_letters: tuple[str, ...]
     orders: tuple[Order, ...]
+    by_letter: dict[str, tuple[Order, ...]]
 
 
 _rules: _Rules | None = None
+
+_compiled: dict[str, re.Pattern[str]] = {}
+"""Patterns over letters, compiled on first use; `re` would forget some of so many."""
 
 
 def rows() -> list[dict[str, Any]]:
@@ -68,43 +75,56 @@ def given(text: str) -> Iterator[tuple[int, int, int]]:
     rules = _loaded()
     code, spans = _read(rules, text)
     letters = set(code)
-    for number, order in enumerate(rules.orders):
-        if letters & order.unless or not all(letters & need for need in order.needs):
+    likely = {order.number: order for letter in letters for order in rules.by_letter.get(letter, ())}
+    for number in sorted(likely):
+        order = likely[number]
+        if not letters.isdisjoint(order.unless) or any(letters.isdisjoint(need) for need in order.needs):
             continue
-        if not all(re.search(source, code) for source in order.further):
-            continue
-        for match in re.finditer(order.source, code):
-            yield number, spans[match.start()][0], spans[match.end() - 1][1]
+        if all(_pattern(source).search(code) for source in order.patterns[1:]):
+            for match in _pattern(order.patterns[0]).finditer(code):
+                yield number, spans[match.start()][0], spans[match.end() - 1][1]
+
+
+def _pattern(source: str) -> re.Pattern[str]:
+    known = _compiled.get(source)
+    if known is None:
+        known = _compiled[source] = re.compile(source)
+    return known
 
 
 def _read(rules: _Rules, text: str) -> tuple[str, list[tuple[int, int]]]:
-    """Return the letters of a text, and the place in the text that each stands for."""
-    tokens = list(re.finditer(_TOKEN, re.sub(_HYPHEN, " ", text)))
-    words = [_plain(token[0]) if token.lastgroup is None else "" for token in tokens]
-    code = [_END]
-    code.extend(
-        _letter(rules, word) if word else (_END if token.lastgroup == "end" else _MARK)
-        for token, word in zip(tokens, words, strict=True)
-    )
+    """Return the letters of a text, and the place in the text that each stands for.
+
+    The last word of a phrase is of the kinds of the phrase as well as of its own.
+    """
+    code, spans, words = [_END], [(0, 0)], [""]
+    for token in _pattern(_TOKEN).finditer(_pattern(_HYPHEN).sub(" ", text)):
+        part = token.lastgroup
+        word = "" if part else _plain(token[0])
+        code.append(_letter(rules, word) if word else (_END if part == "end" else _MARK))
+        spans.append(token.span())
+        words.append(word)
     for at, word in enumerate(words):
         for phrase, letter in rules.phrases.get(word, ()):
             if words[at : at + len(phrase)] == phrase:
-                code[at + len(phrase)] = letter
+                code[at + len(phrase) - 1] = letter
                 break
-    return "".join(code), [(0, 0), *(token.span() for token in tokens)]
+    return "".join(code), spans
 
 
 def _plain(word: str) -> str:
-    return word.replace("’", "'").rstrip(".:/'-") or word
+    return word if word.isalpha() else word.replace("’", "'").rstrip(".:/'-") or word
 
 
 def _letter(rules: _Rules, word: str) -> str:
     """Return the letter of a word by itself."""
     known = rules.words.get(word)
     if known is None and not word.isalpha():
-        known = next((letter for source, letter in rules.forms if re.fullmatch(source, word)), None)
-    if known is None and word.endswith("'s"):
-        known = rules.words.get(word[:-2])
+        match = rules.forms.fullmatch(word)
+        if match and match.lastindex:
+            return rules.form_letters[match.lastindex - 1]
+        if word.endswith("'s"):
+            known = rules.words.get(word[:-2])
     return known or _OTHER
 
 
@@ -118,61 +138,72 @@ def _loaded() -> _Rules:
 
 
 def _arranged(data: dict[str, Any]) -> _Rules:
-    kinds: dict[tuple[str, ...], set[str]] = {}
-    for kind, entries in data["kinds"].items():
-        for entry in entries.split():
-            for form in (entry[:-1], entry[:-1] + "s") if entry.endswith("+") else (entry,):
-                kinds.setdefault(tuple(form.split("_")), set()).add(kind)
-    for phrase, found in kinds.items():
-        found.update(kinds.get(phrase[-1:], ()) if len(phrase) > 1 else ())
-    sets = {frozenset(found): "" for found in kinds.values()} | {frozenset(row["kinds"]): "" for row in data["forms"]}
-    letters = {found: chr(_FIRST_LETTER + number) for number, found in enumerate(sets)}
+    kinds = _sorted(data["kinds"])
+    sets = dict.fromkeys([*map(frozenset, kinds.values()), *(frozenset(row["kinds"]) for row in data["forms"])])
+    letters = {held: chr(_FIRST_LETTER + number) for number, held in enumerate(sets)}
+    having: dict[str, str] = {}
+    for held, letter in letters.items():
+        for kind in held:
+            having[kind] = having.get(kind, "") + letter
     phrases: dict[str, list[tuple[list[str], str]]] = {}
     for phrase in sorted((phrase for phrase in kinds if len(phrase) > 1), key=len, reverse=True):
         phrases.setdefault(phrase[0], []).append((list(phrase), letters[frozenset(kinds[phrase])]))
+    found = tuple(_order(having, number, row) for number, row in enumerate(data["orders"]))
+    by_letter: dict[str, list[Order]] = {}
+    for order in found:
+        for letter in min(order.needs, key=len):
+            by_letter.setdefault(letter, []).append(order)
     return _Rules(
-        letters,
-        {phrase[0]: letters[frozenset(found)] for phrase, found in kinds.items() if len(phrase) == 1},
-        {first: tuple(found) for first, found in phrases.items()},
-        tuple((row["pattern"], letters[frozenset(row["kinds"])]) for row in data["forms"]),
-        tuple(_order(letters, row) for row in data["orders"]),
+        {phrase[0]: letters[frozenset(held)] for phrase, held in kinds.items() if len(phrase) == 1},
+        {first: tuple(entries) for first, entries in phrases.items()},
+        re.compile("|".join(f"({row['pattern']})" for row in data["forms"])),
+        tuple(letters[frozenset(row["kinds"])] for row in data["forms"]),
+        found,
+        {letter: tuple(entries) for letter, entries in by_letter.items()},
     )
 
 
-def _order(letters: dict[frozenset[str], str], row: dict[str, Any]) -> Order:
-    steps = [row["order"], *row.get("with", ())]
-    sources = ["".join(_step(letters, step) for step in text.split()) for text in steps]
-    needs = [
-        frozenset(_having(letters, step))
-        for text in steps
-        for step in text.split()
-        if step[0].isalpha() and not step.endswith("?")
-    ]
-    unless = frozenset("".join(_having(letters, kind) for kind in row.get("unless", ())))
-    return Order(row, tuple(needs), sources[0], tuple(sources[1:]), unless)
+def _sorted(entries: dict[str, str]) -> dict[tuple[str, ...], set[str]]:
+    """Return the kinds of each word and phrase; a phrase is also of the kinds of its last word."""
+    kinds: dict[tuple[str, ...], set[str]] = {}
+    for kind, words in entries.items():
+        for word in words.split():
+            for form in (word[:-1], word[:-1] + "s") if word.endswith("+") else (word,):
+                kinds.setdefault(tuple(form.split("_")), set()).add(kind)
+    for phrase, held in kinds.items():
+        held.update(kinds.get(phrase[-1:], ()) if len(phrase) > 1 else ())
+    return kinds
 
 
-def _having(letters: dict[frozenset[str], str], step: str) -> str:
+def _order(having: dict[str, str], number: int, row: dict[str, Any]) -> Order:
+    texts = [row["order"]] if "order" in row else []
+    texts += row.get("with", ())
+    patterns = ["".join(_step(having, step) for step in text.split()) for text in texts]
+    if "meet" in row:
+        ahead = "".join(f"(?=[^;]*?{_step(having, step)})" for step in row["meet"])
+        patterns.insert(0, f"(?<={_END}){ahead}[^;]")
+    steps = [*row.get("meet", ()), *" ".join(texts).split()]
+    needs = [frozenset(_having(having, step)) for step in steps if step[0].isalpha() and not step.endswith("?")]
+    unless = frozenset("".join(_having(having, kind) for kind in row.get("unless", ())))
+    return Order(number, row, tuple(needs), tuple(patterns), unless)
+
+
+def _having(having: dict[str, str], step: str) -> str:
     """Return the letters of all sets that hold one of the kinds of a step; a kind that no word has is a fault."""
-    kinds = set(step.rstrip("!~?").split("|"))
-    found = "".join(letter for kind, letter in letters.items() if kind & kinds)
-    if not kinds <= {one for kind in letters for one in kind}:
-        raise KeyError(step)
-    return found
+    return "".join(dict.fromkeys("".join(having[kind] for kind in step.rstrip("!~?").split("|"))))
 
 
-def _step(letters: dict[frozenset[str], str], step: str) -> str:
+def _step(having: dict[str, str], step: str) -> str:
+    """Return the pattern of a step: a gap, the mark of a clause, its end, or a word of some kinds."""
     if step[0].isdigit():
         crossed = {";": ".", "-": "[^;,]"}.get(step[-1], "[^;]")
         return f"{crossed}{{0,{step.rstrip(';-')}}}?"
-    if step == _MARK:
-        return step
-    if step == "$":
-        return f"(?=[{_END}{_MARK}]|$)"
-    source = f"[{_having(letters, step)}]"
+    if step in (_MARK, "$"):
+        return step if step == _MARK else f"(?=[{_END}{_MARK}]|$)"
+    source = f"[{_having(having, step)}]"
     if step.endswith("?"):
         return source + "?"
     if step.endswith("~"):
-        blocking = set(_having(letters, "block|not")) - set(_having(letters, "lead"))
+        blocking = set(_having(having, "block|not")) - set(having["lead"])
         return f"(?<![{''.join(sorted(blocking))}])" + source
-    return f"(?<=[;,{_having(letters, 'lead')}])" + source if step.endswith("!") else source
+    return f"(?<=[;,{having['lead']}])" + source if step.endswith("!") else source

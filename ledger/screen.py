@@ -377,7 +377,7 @@ def _arranged(data: dict[str, Any]) -> _Rules:
         patterns=_unaccented(data["patterns"]),
         starts={start: tuple(words) for start, words in starts.items()},
         anywhere=tuple(anywhere),
-        ordered=tuple(_Shape(_finding(row), row["order"], row["negatable"], quotable=False) for row in orders.rows()),
+        ordered=tuple(_Shape(_finding(row), "", row["negatable"], quotable=False) for row in orders.rows()),
         order=tuple(_finding(row) for part in ("invisible", "concepts", "shapes") for row in data[part])
         + tuple(map(_finding, orders.rows())),
     )
