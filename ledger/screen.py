@@ -15,6 +15,7 @@ import unicodedata
 from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
+from ledger import orders
 from ledger.model import schema_path
 
 RULES_VERSION: int
@@ -103,6 +104,7 @@ class _Rules(NamedTuple):
     patterns: dict[str, str]
     starts: dict[str, tuple[tuple[str, str], ...]]
     anywhere: tuple[tuple[str, str], ...]
+    ordered: tuple[_Shape, ...]
     order: tuple[Finding, ...]
 
 
@@ -137,6 +139,7 @@ def screen(text: str) -> tuple[Finding, ...]:
     for view in dict.fromkeys(map(_bare, _views(text))):
         found.update(_shapes(rules, view, raw=False))
         found.update(_concepts(rules, view))
+        found.update(_orders(rules, view))
     return tuple(sorted(found, key=rules.order.index))
 
 
@@ -235,11 +238,19 @@ def _shapes(rules: _Rules, text: str, *, raw: bool) -> Iterator[Finding]:
     """Yield the pattern rules that fire and are neither negated nor a mention."""
     for rule in {rule: None for hint, rule in rules.shapes[raw] if hint in text}:
         matches = re.compile(rule.source).finditer(text)
-        if any(raw or not _is_excused(rules, rule, text, *match.span()) for match in matches):
+        if any(raw or not _is_excused(rule, text, *match.span()) for match in matches):
             yield rule.finding
 
 
-def _is_excused(rules: _Rules, rule: _Shape, text: str, start: int, end: int) -> bool:
+def _orders(rules: _Rules, text: str) -> Iterator[Finding]:
+    """Yield the rules about rows of kinds of words that fire and are neither negated nor a mention."""
+    for number, start, end in orders.given(text):
+        rule = rules.ordered[number]
+        if not _is_excused(rule, text, start, end):
+            yield rule.finding
+
+
+def _is_excused(rule: _Shape, text: str, start: int, end: int) -> bool:
     """Say whether the text around a match forbids it or reports it."""
     before, after = text[max(0, start - 160) : start], text[end : end + 120]
     if _re("mention").search(before + " " + after):
@@ -366,7 +377,9 @@ def _arranged(data: dict[str, Any]) -> _Rules:
         patterns=_unaccented(data["patterns"]),
         starts={start: tuple(words) for start, words in starts.items()},
         anywhere=tuple(anywhere),
-        order=tuple(_finding(row) for part in ("invisible", "concepts", "shapes") for row in data[part]),
+        ordered=tuple(_Shape(_finding(row), "", row["negatable"], quotable=False) for row in orders.rows()),
+        order=tuple(_finding(row) for part in ("invisible", "concepts", "shapes") for row in data[part])
+        + tuple(map(_finding, orders.rows())),
     )
 
 

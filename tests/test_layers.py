@@ -25,6 +25,7 @@ LEVELS = {
         "secret_view",
         "private",
         "screen",
+        "orders",
         "frame",
         "echo",
         "cliff",
