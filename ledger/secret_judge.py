@@ -116,8 +116,9 @@ def _is_scrambled(text: str, shortest: int = 10) -> bool:
 
 
 def _is_lettered(text: str) -> bool:
-    """Say whether letters alone are long enough for a key and look drawn."""
-    return len(text) >= 16 and (_is_scrambled(text) or _is_odd(text))
+    """Say whether letters alone, with at most `-` and `_` between them, are long enough for a key and look drawn."""
+    letters = text.replace("-", "").replace("_", "")
+    return len(letters) >= 16 and letters.isalpha() and (_is_scrambled(letters) or _is_odd(letters))
 
 
 def _is_odd(text: str, shortest: int = 8) -> bool:
@@ -144,6 +145,9 @@ def _token(value: Value) -> bool:
 
 
 def _dense(value: Value) -> bool:
+    """Judge what stands where a key is expected: drawn, and no digest; letters alone are drawn when no word has them."""
+    if _is_lettered(value.text):
+        return True
     return not _is_ignorable(value.text) and _is_random(value.text) and not _is_digest(value.text)
 
 
@@ -172,7 +176,8 @@ def _keyed(value: Value) -> bool:
     is_secret_name = name.startswith("secret")
     if (is_secret_name and value.before.endswith((":", "/"))) or (not is_secret_name and _is_innocent(value)):
         return False
-    drawn = _is_lettered(text) or (value.quoted and pattern("keyboard").match(text) is not None)
+    lettered = _is_lettered(text)
+    drawn = lettered or (value.quoted and pattern("keyboard").match(text) is not None)
     if _is_placeholder(text) or (not drawn and _is_ignorable(text)):
         return False
     before = value.before.rstrip(" _-.\"'")
@@ -185,15 +190,15 @@ def _keyed(value: Value) -> bool:
         not strong and name.startswith("key") and all(_is_digest(part) or _is_wordy(part) for part in _parts(text))
     ):  # `linux-npm-9f86…`
         return False
-    if text.isalpha():
-        return drawn and (strong or assigned)
+    if lettered or text.isalpha():
+        return lettered and (strong or assigned)
     return _is_random(text, 8 if strong else 16) and (strong or assigned or len(text) >= 20)
 
 
 def _password(value: Value) -> bool:
     """Judge `password = value`; a bare word of letters is more often code than a password."""
     text = value.text
-    if len(text) < (4 if value.quoted else 5) or _is_placeholder(text):
+    if len(text) < (4 if value.quoted else 5) or _is_placeholder(text) or pattern("sealed").match(text):
         return False
     if text.isalpha():
         if value.quoted or (value.loud and len(text) >= 6):
