@@ -243,7 +243,7 @@ def _option_password(value: Value) -> bool:
 
 def _session(value: Value) -> bool:
     """Judge a session's cookie; a digest is one only under the names that servers give: `JSESSIONID`."""
-    is_served = value.before.endswith(("j", "php", "asp", "net_", "ci_"))
+    is_served = pattern("served").search(value.before) is not None
     return _dense(value) or (
         is_served and len(value.text) >= 24 and pattern("long_digest").match(value.text) is not None
     )
@@ -251,6 +251,8 @@ def _session(value: Value) -> bool:
 
 def _header(value: Value) -> bool:
     text = value.text
+    if _is_lettered(text):
+        return True
     if len(text) < 8 or _is_ignorable(text):
         return False
     return any(map(str.isdigit, text)) or not _is_wordy(text)
@@ -259,6 +261,8 @@ def _header(value: Value) -> bool:
 def _cookie(value: Value) -> bool:
     name = pattern("cookie_name").search(value.between[-COPULA_REACH:])
     telling = name and pattern("session").search(name[0])
+    if telling and _is_lettered(value.text):
+        return True
     return not _is_ignorable(value.text) and _is_random(value.text, 8 if telling else 20)
 
 
@@ -287,7 +291,7 @@ def _strong(value: Value) -> bool:
 
 def _drawn(value: Value) -> bool:
     """Judge the argument of a command that nobody knows: what is marked, or long and of mixed characters."""
-    return _marked(value) or (len(value.text) >= 14 and _mixed(value) and _argument(value) and _dense(value))
+    return _marked(value) or _is_lettered(value.text) or (len(value.text) >= 14 and _mixed(value) and _argument(value) and _dense(value))
 
 
 def _cell(value: Value) -> bool:
