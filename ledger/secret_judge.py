@@ -228,7 +228,8 @@ def _argument(value: Value) -> bool:
 def _option(value: Value) -> bool:
     """Judge what follows a name and a blank: the argument of an option, or a long digest, `api key 9f86…`."""
     if pattern("option").search(value.before):
-        return _dense(value)
+        is_whole = value.before.endswith("--") and pattern("long_digest").match(value.text) is not None
+        return is_whole or _dense(value)
     if pattern("long_digest").match(value.text):
         return _keyed(value)
     is_next = value.between.lower().startswith("secret") and "\n" not in value.between and "," not in value.text
