@@ -227,12 +227,14 @@ def _argument(value: Value) -> bool:
 
 def _option(value: Value) -> bool:
     """Judge what follows a name and a blank: the argument of an option, or a long digest, `api key 9f86…`."""
+    text, is_key = value.text, value.between.lower().startswith("key")
+    is_digest = pattern("long_digest").match(text) is not None
     if pattern("option").search(value.before):
-        is_whole = value.before.endswith("--") and pattern("long_digest").match(value.text) is not None
-        return is_whole or _dense(value)
-    if pattern("long_digest").match(value.text):
+        is_plain = value.before.endswith((" -", " --")) or not (is_key or _is_innocent(value))
+        return (is_plain and (is_digest or _is_digest(text)) and len(text) >= 24) or _dense(value)
+    if is_digest or (not is_key and pattern("identifier").match(text)):
         return _keyed(value)
-    is_next = value.between.lower().startswith("secret") and "\n" not in value.between and "," not in value.text
+    is_next = value.between.lower().startswith("secret") and "\n" not in value.between and "," not in text
     return is_next and _marked(value)
 
 
