@@ -118,7 +118,9 @@ def _is_scrambled(text: str, shortest: int = 10) -> bool:
 def _is_lettered(text: str) -> bool:
     """Say whether letters alone, with at most `-` and `_` between them, are long enough for a key and look drawn."""
     letters = text.replace("-", "").replace("_", "")
-    return len(letters) >= 16 and letters.isalpha() and (_is_scrambled(letters) or _is_odd(letters))
+    if len(letters) < 16 or not letters.isalpha() or len(set(letters.lower())) < 8:
+        return False
+    return _is_scrambled(letters) or (letters == text and _is_odd(letters))
 
 
 def _is_odd(text: str, shortest: int = 8) -> bool:
@@ -187,7 +189,7 @@ def _keyed(value: Value) -> bool:
         opens = is_secret_name or (name.startswith("token") and (assigned or not pattern("identifier").match(text)))
         return len(text) >= 24 and (strong or opens or (value.loud and assigned and bool(before)))
     if (
-        not strong and name.startswith("key") and all(_is_digest(part) or _is_wordy(part) for part in _parts(text))
+        not strong and not lettered and name.startswith("key") and all(_is_digest(part) or _is_wordy(part) for part in _parts(text))
     ):  # `linux-npm-9f86…`
         return False
     if lettered or text.isalpha():
@@ -230,10 +232,13 @@ def _option(value: Value) -> bool:
     text, is_key = value.text, value.between.lower().startswith("key")
     is_digest = pattern("long_digest").match(text) is not None
     if pattern("option").search(value.before):
-        is_plain = value.before.endswith((" -", " --")) or not (is_key or _is_innocent(value))
+        before = value.before.rstrip("-")
+        is_plain = value.before.endswith((" -", " --")) or (not is_key and before.endswith(loaded().strong))
         return (is_plain and (is_digest or _is_digest(text)) and len(text) >= 24) or _dense(value)
     if is_digest or (not is_key and pattern("identifier").match(text)):
-        return _keyed(value)
+        return _keyed(value) or (value.loud and "," in value.between and len(text) >= 24)
+    if "," in value.between:
+        return _dense(value) and (value.loud or len(text) >= 20)
     is_next = value.between.lower().startswith("secret") and "\n" not in value.between and "," not in text
     return is_next and _marked(value)
 
@@ -356,8 +361,19 @@ def _loose(value: Value) -> bool:
     text = value.text
     if len(text) < 20 or value.before.rstrip(" _-").endswith(loaded().innocent) or not _dense(value):
         return False
-    mixed = all(any(map(kind, text)) for kind in (str.islower, str.isupper, str.isdigit))
-    return mixed and pattern("opaque").match(text) is not None and not pattern("lookalike").match(text)
+    if not pattern("opaque").match(text) or pattern("lookalike").match(text):
+        return False
+    return _mixed(value) or _is_lettered(text) or (len(text) >= 24 and _is_shuffled(text))
+
+
+def _is_shuffled(text: str) -> bool:
+    """Say whether letters of one case and digits change places more often than in any name with a number."""
+    return text.isalnum() and sum(text[at].isdigit() != text[at - 1].isdigit() for at in range(1, len(text))) > 5
+
+
+def _given(value: Value) -> bool:
+    """Judge what a sentence or a name gives as the secret itself: drawn, marked, or a digest."""
+    return _marked(value) or _dense(value) or pattern("long_digest").match(value.text) is not None
 
 
 def _seed(value: Value) -> bool:
@@ -385,6 +401,7 @@ CHECKS: dict[str, Callable[[Value], bool]] = {
     "session": _session,
     "strong": _strong,
     "drawn": _drawn,
+    "given": _given,
     "cell": _cell,
     "phrase": _phrase,
     "prose": _prose,
