@@ -96,6 +96,11 @@ def _is_wordy(text: str) -> bool:
     return all(map(pattern("wordy").match, pattern("joins").split(text)))
 
 
+def _is_numbered(text: str) -> bool:
+    """Say whether a text is made of words and digests, as the key of a cache is: `linux-npm-9f86…`."""
+    return all(_is_digest(part) or _is_wordy(part) for part in _parts(text))
+
+
 def _is_random(text: str, shortest: int = 12) -> bool:
     """Say whether a text looks drawn at random rather than made of words."""
     if len(text) < shortest or " " in text or len(set(text)) < 6:
@@ -147,7 +152,7 @@ def _token(value: Value) -> bool:
 
 
 def _dense(value: Value) -> bool:
-    """Judge what stands where a key is expected: drawn, and no digest; letters alone are drawn when no word has them."""
+    """Judge what stands where a key is expected: drawn, and no digest."""
     if _is_lettered(value.text):
         return True
     return not _is_ignorable(value.text) and _is_random(value.text) and not _is_digest(value.text)
@@ -188,9 +193,7 @@ def _keyed(value: Value) -> bool:
     if _is_digest(text):
         opens = is_secret_name or (name.startswith("token") and (assigned or not pattern("identifier").match(text)))
         return len(text) >= 24 and (strong or opens or (value.loud and assigned and bool(before)))
-    if (
-        not strong and not lettered and name.startswith("key") and all(_is_digest(part) or _is_wordy(part) for part in _parts(text))
-    ):  # `linux-npm-9f86…`
+    if not (strong or lettered) and name.startswith("key") and _is_numbered(text):
         return False
     if lettered or text.isalpha():
         return lettered and (strong or assigned)
@@ -299,7 +302,9 @@ def _strong(value: Value) -> bool:
 
 def _drawn(value: Value) -> bool:
     """Judge the argument of a command that nobody knows: what is marked, or long and of mixed characters."""
-    return _marked(value) or _is_lettered(value.text) or (len(value.text) >= 14 and _mixed(value) and _argument(value) and _dense(value))
+    if _marked(value) or _is_lettered(value.text):
+        return True
+    return len(value.text) >= 14 and _mixed(value) and _argument(value) and _dense(value)
 
 
 def _cell(value: Value) -> bool:
@@ -362,6 +367,8 @@ def _loose(value: Value) -> bool:
     if len(text) < 20 or value.before.rstrip(" _-").endswith(loaded().innocent) or not _dense(value):
         return False
     if not pattern("opaque").match(text) or pattern("lookalike").match(text):
+        return False
+    if _is_numbered(text):
         return False
     return _mixed(value) or _is_lettered(text) or (len(text) >= 24 and _is_shuffled(text))
 
