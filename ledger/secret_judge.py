@@ -13,6 +13,9 @@ from ledger.secret_rules import loaded, pattern
 COPULA_REACH = 24
 """Characters before a value in which `is`, `:` or a quotation mark says that it is one."""
 
+FIELD_REACH = 60
+"""Characters before a value in which another name may claim it."""
+
 NAMES_REACH = 28
 """Characters of a value in which whoever read it has looked for another name."""
 
@@ -236,6 +239,8 @@ def _option(value: Value) -> bool:
     is_digest = pattern("long_digest").match(text) is not None
     if pattern("option").search(value.before):
         before = value.before.rstrip("-")
+        if _is_innocent(value):
+            return False
         is_plain = value.before.endswith((" -", " --")) or (not is_key and before.endswith(loaded().strong))
         return (is_plain and (is_digest or _is_digest(text)) and len(text) >= 24) or _dense(value)
     if is_digest or (not is_key and pattern("identifier").match(text)):
@@ -323,7 +328,7 @@ def _phrase(value: Value) -> bool:
 def _prose(value: Value) -> bool:
     """Judge a word of a sentence about a password; after `is` less strength is asked for."""
     text = value.text
-    if pattern("field").search(value.between[-COPULA_REACH:]):  # the value of another name: `region=eu-1`
+    if pattern("field").search(value.between[-FIELD_REACH:]):  # the value of another name: `region=eu-1`, `"kind": "x"`
         return False
     if text.isalpha() and text.isascii():
         return _spoken(value)
@@ -353,6 +358,8 @@ def _spoken(value: Value) -> bool:
     if _is_odd(text, 7):
         return True
     is_quoted = pattern("opened").search(joint[0]) is not None
+    if not is_quoted and joint[0].split()[:1] in (["on"], ["to"]):  # `they pass on Windows`, `log in to GitHub`
+        return False
     humps = [hump.lower() for hump in pattern("hump").findall(text)]
     if is_quoted or (len(humps) > 1 and text[0].isupper()):
         return not any(hump in words["code"] or hump in words["placeholder"] for hump in humps)
