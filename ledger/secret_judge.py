@@ -358,7 +358,7 @@ def _spoken(value: Value) -> bool:
     if _is_odd(text, 7):
         return True
     is_quoted = pattern("opened").search(joint[0]) is not None
-    if not is_quoted and joint[0].split()[:1] in (["on"], ["to"]):  # `they pass on Windows`, `log in to GitHub`
+    if not is_quoted and joint[0].split()[:1] in (["on"], ["to"], ["of"]):  # `they pass on Windows`, `log in to GitHub`
         return False
     humps = [hump.lower() for hump in pattern("hump").findall(text)]
     if is_quoted or (len(humps) > 1 and text[0].isupper()):
