@@ -190,7 +190,8 @@ def _keyed(value: Value) -> bool:
     drawn = lettered or (value.quoted and pattern("keyboard").match(text) is not None)
     if _is_placeholder(text) or (not drawn and _is_ignorable(text)):
         return False
-    before = value.before.rstrip(" _-.\"'")
+    parent = "" if pattern("identifier").match(text) else "{[]:\n"
+    before = value.before.rstrip(" _-.\"'" + parent)
     strong = before.endswith(loaded().strong) or is_secret_name
     assigned = pattern("assigned").search(value.between) is not None
     if _is_digest(text):
