@@ -376,7 +376,7 @@ def _loose(value: Value) -> bool:
         return False
     if not pattern("opaque").match(text) or pattern("lookalike").match(text):
         return False
-    if _is_numbered(text):
+    if _is_numbered(text) and not _is_lettered(text):
         return False
     return _mixed(value) or _is_lettered(text) or (len(text) >= 24 and _is_shuffled(text))
 
