@@ -178,8 +178,8 @@ def _outside_marks(text: str, spans: list[_Span]) -> Iterator[_Span]:
 # -- where rules look --------------------------------------------------------------------------------------------------
 
 
-def _search(rules: Rules, text: str) -> Iterator[_Span]:
-    """Yield every stretch a rule replaces, in no order."""
+def _search(rules: Rules, text: str, *, is_unpacked: bool = False) -> Iterator[_Span]:
+    """Yield every stretch a rule replaces, in no order; what was unpacked from base64 is not unpacked again."""
     folded = text.lower()
     if len(folded) != len(text):
         folded = text.translate(_LOWER)
@@ -191,6 +191,8 @@ def _search(rules: Rules, text: str) -> Iterator[_Span]:
         words = "\n".join(long)
         yield from _each(rules.starts, words, text, text, _started)
         yield from _each(rules.shapes, words, text, long, _worded)
+        if not is_unpacked and pattern("packed").search(words):
+            yield from _packed(rules, text)
     packed = "\n".join(said)
     if probe is not text:
         packed = packed.encode("ascii", "ignore").decode()
@@ -201,6 +203,14 @@ def _search(rules: Rules, text: str) -> Iterator[_Span]:
     options = [word for word in said if word[0] in "-/"]
     if options or "|" in packed or "htpasswd" in packed:
         yield from _each(rules.commands, f" {' '.join(options)} ", text, text, _named, probe)
+
+
+def _packed(rules: Rules, text: str) -> Iterator[_Span]:
+    """Yield the words that hold a secret in base64."""
+    for start, end, said in secret_view.unpacked(text):
+        for found in _search(rules, said, is_unpacked=True):
+            yield _Span(start, end, found.order, found.kind)
+            break
 
 
 def _each(

@@ -13,6 +13,9 @@ from ledger.secret_rules import loaded, pattern
 COPULA_REACH = 24
 """Characters before a value in which `is`, `:` or a quotation mark says that it is one."""
 
+FIELD_REACH = 60
+"""Characters before a value in which another name may claim it."""
+
 NAMES_REACH = 28
 """Characters of a value in which whoever read it has looked for another name."""
 
@@ -96,6 +99,11 @@ def _is_wordy(text: str) -> bool:
     return all(map(pattern("wordy").match, pattern("joins").split(text)))
 
 
+def _is_numbered(text: str) -> bool:
+    """Say whether a text is made of words and digests, as the key of a cache is: `linux-npm-9f86…`."""
+    return all(_is_digest(part) or _is_wordy(part) for part in _parts(text))
+
+
 def _is_random(text: str, shortest: int = 12) -> bool:
     """Say whether a text looks drawn at random rather than made of words."""
     if len(text) < shortest or " " in text or len(set(text)) < 6:
@@ -116,8 +124,11 @@ def _is_scrambled(text: str, shortest: int = 10) -> bool:
 
 
 def _is_lettered(text: str) -> bool:
-    """Say whether letters alone are long enough for a key and look drawn."""
-    return len(text) >= 16 and (_is_scrambled(text) or _is_odd(text))
+    """Say whether letters alone, with at most `-` and `_` between them, are long enough for a key and look drawn."""
+    letters = text.replace("-", "").replace("_", "")
+    if len(letters) < 16 or not letters.isalpha() or len(set(letters.lower())) < 8:
+        return False
+    return _is_scrambled(letters) or (letters == text and _is_odd(letters))
 
 
 def _is_odd(text: str, shortest: int = 8) -> bool:
@@ -144,6 +155,9 @@ def _token(value: Value) -> bool:
 
 
 def _dense(value: Value) -> bool:
+    """Judge what stands where a key is expected: drawn, and no digest."""
+    if _is_lettered(value.text):
+        return True
     return not _is_ignorable(value.text) and _is_random(value.text) and not _is_digest(value.text)
 
 
@@ -172,28 +186,28 @@ def _keyed(value: Value) -> bool:
     is_secret_name = name.startswith("secret")
     if (is_secret_name and value.before.endswith((":", "/"))) or (not is_secret_name and _is_innocent(value)):
         return False
-    drawn = _is_lettered(text) or (value.quoted and pattern("keyboard").match(text) is not None)
+    lettered = _is_lettered(text)
+    drawn = lettered or (value.quoted and pattern("keyboard").match(text) is not None)
     if _is_placeholder(text) or (not drawn and _is_ignorable(text)):
         return False
-    before = value.before.rstrip(" _-.\"'")
+    parent = "" if pattern("identifier").match(text) else "{[]:\n"
+    before = value.before.rstrip(" _-.\"'" + parent)
     strong = before.endswith(loaded().strong) or is_secret_name
     assigned = pattern("assigned").search(value.between) is not None
     if _is_digest(text):
         opens = is_secret_name or (name.startswith("token") and (assigned or not pattern("identifier").match(text)))
         return len(text) >= 24 and (strong or opens or (value.loud and assigned and bool(before)))
-    if (
-        not strong and name.startswith("key") and all(_is_digest(part) or _is_wordy(part) for part in _parts(text))
-    ):  # `linux-npm-9f86…`
+    if not (strong or lettered) and name.startswith("key") and _is_numbered(text):
         return False
-    if text.isalpha():
-        return drawn and (strong or assigned)
+    if lettered or text.isalpha():
+        return lettered and (strong or assigned)
     return _is_random(text, 8 if strong else 16) and (strong or assigned or len(text) >= 20)
 
 
 def _password(value: Value) -> bool:
     """Judge `password = value`; a bare word of letters is more often code than a password."""
     text = value.text
-    if len(text) < (4 if value.quoted else 5) or _is_placeholder(text):
+    if len(text) < (4 if value.quoted else 5) or _is_placeholder(text) or pattern("sealed").match(text):
         return False
     if text.isalpha():
         if value.quoted or (value.loud and len(text) >= 6):
@@ -222,11 +236,19 @@ def _argument(value: Value) -> bool:
 
 def _option(value: Value) -> bool:
     """Judge what follows a name and a blank: the argument of an option, or a long digest, `api key 9f86…`."""
+    text, is_key = value.text, value.between.lower().startswith("key")
+    is_digest = pattern("long_digest").match(text) is not None
     if pattern("option").search(value.before):
-        return _dense(value)
-    if pattern("long_digest").match(value.text):
-        return _keyed(value)
-    is_next = value.between.lower().startswith("secret") and "\n" not in value.between and "," not in value.text
+        before = value.before.rstrip("-")
+        if _is_innocent(value):
+            return False
+        is_plain = value.before.endswith((" -", " --")) or (not is_key and before.endswith(loaded().strong))
+        return (is_plain and (is_digest or _is_digest(text)) and len(text) >= 24) or _dense(value)
+    if is_digest or (not is_key and pattern("identifier").match(text)):
+        return _keyed(value) or (value.loud and "," in value.between and len(text) >= 24)
+    if "," in value.between:
+        return _dense(value) and (value.loud or len(text) >= 20)
+    is_next = value.between.lower().startswith("secret") and "\n" not in value.between and "," not in text
     return is_next and _marked(value)
 
 
@@ -238,7 +260,7 @@ def _option_password(value: Value) -> bool:
 
 def _session(value: Value) -> bool:
     """Judge a session's cookie; a digest is one only under the names that servers give: `JSESSIONID`."""
-    is_served = value.before.endswith(("j", "php", "asp", "net_", "ci_"))
+    is_served = pattern("served").search(value.before) is not None
     return _dense(value) or (
         is_served and len(value.text) >= 24 and pattern("long_digest").match(value.text) is not None
     )
@@ -246,6 +268,8 @@ def _session(value: Value) -> bool:
 
 def _header(value: Value) -> bool:
     text = value.text
+    if _is_lettered(text):
+        return True
     if len(text) < 8 or _is_ignorable(text):
         return False
     return any(map(str.isdigit, text)) or not _is_wordy(text)
@@ -254,6 +278,8 @@ def _header(value: Value) -> bool:
 def _cookie(value: Value) -> bool:
     name = pattern("cookie_name").search(value.between[-COPULA_REACH:])
     telling = name and pattern("session").search(name[0])
+    if telling and _is_lettered(value.text):
+        return True
     return not _is_ignorable(value.text) and _is_random(value.text, 8 if telling else 20)
 
 
@@ -282,7 +308,9 @@ def _strong(value: Value) -> bool:
 
 def _drawn(value: Value) -> bool:
     """Judge the argument of a command that nobody knows: what is marked, or long and of mixed characters."""
-    return _marked(value) or (len(value.text) >= 14 and _mixed(value) and _argument(value) and _dense(value))
+    if _marked(value) or _is_lettered(value.text):
+        return True
+    return len(value.text) >= 14 and _mixed(value) and _argument(value) and _dense(value)
 
 
 def _cell(value: Value) -> bool:
@@ -301,7 +329,7 @@ def _phrase(value: Value) -> bool:
 def _prose(value: Value) -> bool:
     """Judge a word of a sentence about a password; after `is` less strength is asked for."""
     text = value.text
-    if pattern("field").search(value.between[-COPULA_REACH:]):  # the value of another name: `region=eu-1`
+    if pattern("field").search(value.between[-FIELD_REACH:]):  # the value of another name: `region=eu-1`, `"kind": "x"`
         return False
     if text.isalpha() and text.isascii():
         return _spoken(value)
@@ -331,6 +359,8 @@ def _spoken(value: Value) -> bool:
     if _is_odd(text, 7):
         return True
     is_quoted = pattern("opened").search(joint[0]) is not None
+    if not is_quoted and joint[0].split()[:1] in (["on"], ["to"], ["of"]):  # `they pass on Windows`, `log in to GitHub`
+        return False
     humps = [hump.lower() for hump in pattern("hump").findall(text)]
     if is_quoted or (len(humps) > 1 and text[0].isupper()):
         return not any(hump in words["code"] or hump in words["placeholder"] for hump in humps)
@@ -344,8 +374,21 @@ def _loose(value: Value) -> bool:
     text = value.text
     if len(text) < 20 or value.before.rstrip(" _-").endswith(loaded().innocent) or not _dense(value):
         return False
-    mixed = all(any(map(kind, text)) for kind in (str.islower, str.isupper, str.isdigit))
-    return mixed and pattern("opaque").match(text) is not None and not pattern("lookalike").match(text)
+    if not pattern("opaque").match(text) or pattern("lookalike").match(text):
+        return False
+    if _is_numbered(text) and not _is_lettered(text):
+        return False
+    return _mixed(value) or _is_lettered(text) or (len(text) >= 24 and _is_shuffled(text))
+
+
+def _is_shuffled(text: str) -> bool:
+    """Say whether letters of one case and digits change places more often than in any name with a number."""
+    return text.isalnum() and sum(text[at].isdigit() != text[at - 1].isdigit() for at in range(1, len(text))) > 5
+
+
+def _given(value: Value) -> bool:
+    """Judge what a sentence or a name gives as the secret itself: drawn, marked, or a digest."""
+    return _marked(value) or _dense(value) or pattern("long_digest").match(value.text) is not None
 
 
 def _seed(value: Value) -> bool:
@@ -373,6 +416,7 @@ CHECKS: dict[str, Callable[[Value], bool]] = {
     "session": _session,
     "strong": _strong,
     "drawn": _drawn,
+    "given": _given,
     "cell": _cell,
     "phrase": _phrase,
     "prose": _prose,

@@ -129,7 +129,7 @@ LEVELS = {
 LEVEL_OF = {name: level for level, names in LEVELS.items() for name in names}
 LEAN = frozenset((
     "sqlite3", "json", "re", "sys", "os", "stat", "time", "math", "collections", "hashlib", "hmac", "array", "struct",
-    "unicodedata", "operator", "typing", "types",
+    "unicodedata", "operator", "typing", "types", "binascii",
 ))  # fmt: skip
 THIRD = {
     3: {"sqlmodel", "sqlalchemy", "jsonschema", "alembic", "psycopg", "pysqlite3", "ledger_schema"},
