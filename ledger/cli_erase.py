@@ -107,6 +107,8 @@ def _is_wanted(call: Call, plan: "Erased") -> bool:
         )
     for line in _rows(plan):
         sys.stderr.write(f"  {line}\n")
+    for text in plan.remarks:
+        call.remark(text)
     sys.stderr.write(f"erase {cli_text.counted(len(plan.erased), 'text')} for ever? [y/N] ")
     sys.stderr.flush()
     return sys.stdin.readline().strip().lower() in ("y", "yes")
@@ -114,7 +116,7 @@ def _is_wanted(call: Call, plan: "Erased") -> bool:
 
 def _result(call: Call, done: "Erased", *, is_done: bool = True) -> Result:
     document: dict[str, Any] = plain(done if is_done else done._replace(seq=None))
-    for text in done.remarks if is_done else ():
+    for text in done.remarks:
         call.remark(text)
     if done.pending:
         call.remark("pending: the file's bytes are not all gone yet")

@@ -205,6 +205,43 @@ def test_a_text_that_only_shares_a_sentence_is_named_and_left(ledger: Ledger) ->
     assert ledger.reader.show(other.id)["solution"].startswith(shared)
 
 
+@pytest.mark.parametrize("problem", ["deploy key", "which key the deployment of the shop is signed with"])
+def test_what_corrected_a_learning_outlives_its_erasure(ledger: Ledger, problem: str) -> None:
+    """A successor repeats the problem and says something else: it is named and left, and no file is blamed for it."""
+    name = ledger.record(Draft(problem, f"paste {SOLUTION}", "env", "demo")).id
+    new = ledger.supersede(name, problem, "ask the vault for it", "the key was leaked")
+
+    done = erase.erase(ledger, [name], "secret")
+
+    assert done.erased == [1]
+    assert [one.seq for one in done.maybe] == [new.seq]
+    assert str(new.seq) in " ".join(done.remarks)
+    assert done.still_in == []
+    assert ledger.reader.show(new.id)["solution"] == "ask the vault for it"
+    assert holding(Path(ledger.path).parent) == []
+
+
+def test_a_problem_that_holds_the_secret_itself_takes_its_successor_along(ledger: Ledger) -> None:
+    """A token is a copy wherever it stands, in a shared problem too."""
+    problem = f"the gate refuses {TOKEN} at night"
+    name = ledger.record(Draft(problem, "ring the bell", "env", "demo")).id
+    new = ledger.supersede(name, problem, "wait for the morning", "nobody hears the bell")
+
+    done = erase.erase(ledger, [name], "secret")
+
+    assert {1, new.seq} <= set(done.erased)
+
+
+def test_a_dry_run_names_what_it_would_leave(inside: Inside) -> None:
+    """Whoever decides sees what may be a copy before anything is gone, not after."""
+    inside.record("who signs the releases of the shop", "Rosalind signs them")
+    inside.record("who signs the releases of the shop", "nobody signs them now")
+
+    done = inside("erase", "1", "--reason", "personal", "--dry-run")
+
+    assert "left alone: events 2" in done.err
+
+
 def test_short_texts_and_common_names_take_nothing_else_along(ledger: Ledger) -> None:
     """A word, a version, a digest of git or a path is shared by chance."""
     commit = hashlib.sha1(b"a commit").hexdigest()
