@@ -184,6 +184,22 @@ def found(ledger: Ledger, reading: Reading) -> list[Found]:
     return _Import(ledger, reading, lambda scan, known, again: [], lambda *_: frozenset(), again=False).found
 
 
+def _without_own(ledger: Ledger, drafts: Sequence[Draft]) -> list[Draft]:
+    """Return drafts without what an export of this very ledger says of learnings that are here, whatever became of them.
+
+    One that is not here was recorded in a newer copy of the ledger, or in one that went its own way.
+    """
+    own = f"export:{ledger.store.ledger_id}:"
+    named = {
+        draft.source.locator.removeprefix(own)
+        for draft in drafts
+        if draft.source and draft.source.locator.startswith(own)
+    }
+    rows = ledger.store.connection().execute(sql_log.KNOWN_AMONG, (json.dumps(sorted(named)),)) if named else []
+    here = {own + row[0] for row in rows}
+    return [draft for draft in drafts if not (draft.source and draft.source.locator in here)]
+
+
 class _Import:
     """One import under way."""
 
@@ -192,9 +208,7 @@ class _Import:
         self.key = ledger.store.dedup_key
         self.actor = importer(reading.trust) if reading.trust <= TRUST_NOTES else edited()
         drafts = placed(ledger, reading.drafts) if reading.project is None else reading.drafts
-        # An export of this very ledger tells it nothing: all of it is here, whatever became of it since.
-        own = f"export:{ledger.store.ledger_id}:"
-        others = [draft for draft in drafts if not (draft.source and draft.source.locator.startswith(own))]
+        others = _without_own(ledger, drafts)
         self.own = len(drafts) - len(others)
         self.found, refused = ready(self.key, others, self.ledger.private_markers, reading.held)
         self.diagnostics = [*reading.diagnostics, *(remark for _, remark in refused)]

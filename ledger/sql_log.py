@@ -107,6 +107,7 @@ LEARNING_COLUMNS = (
     "erased_by",
 )
 LEARNING = f"SELECT {', '.join(LEARNING_COLUMNS)} FROM learning WHERE id = ?"
+KNOWN_AMONG = "SELECT id FROM learning WHERE id IN (SELECT value FROM json_each(?)) ORDER BY id"
 SAME_CONTENT = "SELECT id FROM learning WHERE content_key = ? ORDER BY seq DESC"
 HEADS = """WITH RECURSIVE chain (id) AS (
   SELECT :id UNION SELECT k.new_id FROM link AS k JOIN chain AS c ON k.old_id = c.id WHERE k.to_seq IS NULL)
