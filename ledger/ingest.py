@@ -185,9 +185,10 @@ def found(ledger: Ledger, reading: Reading) -> list[Found]:
 
 
 def _without_own(ledger: Ledger, drafts: Sequence[Draft]) -> list[Draft]:
-    """Return drafts without what an export of this very ledger says of learnings that are here, whatever became of them.
+    """Return drafts without what an export of this very ledger says of learnings that are here.
 
-    One that is not here was recorded in a newer copy of the ledger, or in one that went its own way.
+    Whatever became of them since, it tells nothing new. One that is not here
+    was recorded in a newer copy of the ledger, or in one that went its own way.
     """
     own = f"export:{ledger.store.ledger_id}:"
     named = {
