@@ -552,8 +552,30 @@ def test_a_rescan_skips_the_place_until_it_is_asked_for_again(inside: Inside, sh
     assert done["blocked"] == 1
     assert not rescan["batches"]
     assert holding(shell.file.parent) == []
+    assert (rescan["skipped"], rescan["unchanged"]) == (1, 1)
+    assert "--again" in " ".join(rescan["remarks"])
     inside.document("import", "--again", str(memory))
     assert holding(shell.file.parent) == ["ledger.db"]
+
+
+def test_a_note_that_was_corrected_and_asked_for_again_is_followed_from_then_on(inside: Inside, shell: Shell) -> None:
+    """Else the ledger would go on saying what the note said on the day it was asked for."""
+    memory = shell.folder / ".claude" / "projects" / "-x" / "memory"
+    memory.mkdir(parents=True)
+    note = memory / "gate.md"
+    note.write_text(f"# Gate\n\n{SOLUTION}\n")
+    inside.document("import", str(memory))
+    erased = inside("erase", inside.document("list")["rows"][0]["id"], "--reason", "secret", "--yes")
+    note.write_text("# Gate\n\nask at the gate of the office\n")
+    inside.document("import", "--again", str(memory))
+    note.write_text("# Gate\n\nask at the gate of the harbour\n")
+
+    followed = inside.document("import", str(memory))
+
+    assert "scans skip 1 place" in erased.err
+    assert (followed["superseded"], followed["skipped"]) == (1, 0)
+    inside.document("erase", inside.document("list")["rows"][0]["id"], "--reason", "personal", "--yes")
+    assert inside.document("import", str(memory))["skipped"] == 1
 
 
 # -- what could be guessed ----------
