@@ -143,7 +143,10 @@ class _Database:
         try:
             for row in foreign_sqlite.rows(self.connection, TABLE, names):
                 total += 1
-                self._take(row)
+                if row is None:
+                    self.file.refuse(None, f"it is longer than {foreign_sqlite.ROW_BYTES:,} bytes")
+                else:
+                    self._take(row)
         except (sqlite3.Error, UnicodeError):
             message = f"it is damaged after {total:,} observations; the rest was left out"
             self.file.say("damaged-rows", None, message)

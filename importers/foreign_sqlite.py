@@ -63,7 +63,7 @@ def snapshot(path: str) -> Iterator[sqlite3.Connection]:
             transaction, changes all the time, or there is no room for a copy.
     """
     try:
-        with TemporaryDirectory(prefix="learnings-", ignore_cleanup_errors=True) as folder:
+        with TemporaryDirectory(prefix="learnings-import-", ignore_cleanup_errors=True) as folder:
             copied = os.path.join(folder, "copy.db")
             _copy(path, copied)
             with closing(_opened(copied)) as connection:
@@ -171,15 +171,46 @@ def is_sound(connection: sqlite3.Connection, table: str) -> bool:
     return not any(line.startswith(_DAMAGE) for (text,) in found for line in str(text).splitlines())
 
 
-def rows(connection: sqlite3.Connection, table: str, names: list[str]) -> Iterator[dict[str, Any]]:
+def rows(connection: sqlite3.Connection, table: str, names: list[str]) -> Iterator[dict[str, Any] | None]:
     """Yield the rows of a table as stored, in the order of their pages, at most `ROWS_MAX` of them.
 
+    A row with a value beyond `ROW_BYTES` is None, and costs its neighbours nothing where rows have numbers.
+
     Raises:
-        sqlite3.Error: a page cannot be read, or a value is too large.
+        sqlite3.Error: a page cannot be read, or a value is too large in a table whose rows have no numbers.
     """
-    wanted = ", ".join(_quoted(name) for name in names)
-    for row in connection.execute(f"SELECT {wanted} FROM {_quoted(table)} LIMIT {ROWS_MAX}"):
-        yield dict(zip(names, row, strict=True))
+    wanted, place = ", ".join(_quoted(name) for name in names), _quoted(table)
+    number = _number(connection, table)
+    if number is None:
+        for row in connection.execute(f"SELECT {wanted} FROM {place} LIMIT {ROWS_MAX}"):
+            yield dict(zip(names, row, strict=True))
+        return
+    select = f"SELECT {number}, {wanted} FROM {place} WHERE {number} > ? ORDER BY {number} LIMIT ?"
+    at, left = float("-inf"), ROWS_MAX
+    while left > 0:
+        try:
+            for row in connection.execute(select, (at, left)):
+                at, left = row[0], left - 1
+                yield dict(zip(names, row[1:], strict=True))
+            return
+        except sqlite3.DataError:
+            at = connection.execute(f"SELECT min({number}) FROM {place} WHERE {number} > ?", (at,)).fetchone()[0]
+            left -= 1
+            yield None
+
+
+def _number(connection: sqlite3.Connection, table: str) -> str | None:
+    """Return the name of a table's row numbers that no column of its own hides; None when its rows have none."""
+    found = connection.execute("SELECT lower(name) FROM pragma_table_xinfo(?)", (table,)).fetchall()
+    own = {name for (name,) in found}
+    for name in ("rowid", "_rowid_", "oid"):
+        if name not in own:
+            try:
+                connection.execute(f"SELECT {name} FROM {_quoted(table)} LIMIT 0").fetchall()
+            except sqlite3.OperationalError:
+                return None
+            return name
+    return None
 
 
 def count(connection: sqlite3.Connection, table: str) -> int:

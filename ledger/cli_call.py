@@ -154,6 +154,8 @@ class Parser(argparse.ArgumentParser):
             BadArgument: always.
         """
         words = " ".join(message.removeprefix("argument ").split())
+        if words.startswith("unrecognized arguments: "):  # `arranged` put that between options and the rest
+            words = " ".join(word for word in words.split() if word != "--")
         raise BadArgument(f"{words}; nothing was done", f"see `{self.prog} --help`")
 
 

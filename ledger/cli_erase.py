@@ -107,6 +107,8 @@ def _is_wanted(call: Call, plan: "Erased") -> bool:
         )
     for line in _rows(plan):
         sys.stderr.write(f"  {line}\n")
+    for text in plan.remarks:
+        call.remark(text)
     sys.stderr.write(f"erase {cli_text.counted(len(plan.erased), 'text')} for ever? [y/N] ")
     sys.stderr.flush()
     return sys.stdin.readline().strip().lower() in ("y", "yes")
@@ -114,8 +116,14 @@ def _is_wanted(call: Call, plan: "Erased") -> bool:
 
 def _result(call: Call, done: "Erased", *, is_done: bool = True) -> Result:
     document: dict[str, Any] = plain(done if is_done else done._replace(seq=None))
-    for text in done.remarks if is_done else ():
+    for text in done.remarks:
         call.remark(text)
+    if is_done and done.blocked:
+        places = cli_text.counted(done.blocked, "place")
+        call.remark(
+            f"scans skip {places} that it was read from: once the files say it no more, "
+            "`learnings import --again` with their path follows them again"
+        )
     if done.pending:
         call.remark("pending: the file's bytes are not all gone yet")
     if done.instead is not None and is_done:

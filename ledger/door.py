@@ -166,5 +166,5 @@ def draft(given: Draft, markers: Mapping[str, str] | None = None) -> Passed:
         path = passed("path", source.path, LOCATOR_CHARS) if source.path is not None else None
         source = Source(source.kind, passed("locator", source.locator, LOCATOR_CHARS), path, source.line)
     clean = Draft(problem, solution, given.category, project, title, tags, given.observed_at, given.confidence, source)
-    findings = _findings("\n\n".join((title, problem, solution, " ".join(tags))))
+    findings = _findings("\n\n".join((title, problem, solution, " ".join(tags), project)))
     return Passed(clean, tuple(kinds), findings)

@@ -239,10 +239,9 @@ def _copies(view: View, wanted: Needles, lost: frozenset[str], but: set[int]) ->
             if seq in but or body == b"{}":
                 continue
             told = json.loads(body)
-            texts = list(needles.texts_in(told))
-            if any(needles.is_copy(wanted, text) for text in texts) or _was_asked(kind, told, lost):
+            if needles.is_copied(wanted, told) or _was_asked(kind, told, lost):
                 copies.add(seq)
-            elif any(needles.may_be_copy(wanted, text) for text in texts):
+            elif needles.may_be_copied(wanted, told):
                 maybe.append(Named(seq, kind, stream))
         if len(rows) < CHUNK:
             return copies, maybe
@@ -388,7 +387,7 @@ def _answer(ledger: Ledger, plan: Plan, seq: int, files: Iterable[str], reason: 
             _forget_keywords(ledger, plan)
     remarks = _told(ledger)
     still = _still(ledger, plan, files, remarks, with_own=not dry_run)
-    if reason == "secret":
+    if reason == "secret" and not dry_run:
         remarks.append(ROTATE)
     if plan.unblocked:
         remarks.append(
@@ -397,7 +396,11 @@ def _answer(ledger: Ledger, plan: Plan, seq: int, files: Iterable[str], reason: 
         )
     if plan.maybe:
         seqs = ", ".join(str(one.seq) for one in plan.maybe[:10]) + (" …" if len(plan.maybe) > 10 else "")
-        remarks.append(f"these share a sentence with it and were left alone: events {seqs}")
+        verb = "are" if dry_run else "were"
+        remarks.append(
+            f"these share a sentence or their matter with it and {verb} left alone: events {seqs}; "
+            "name them as well if they have to go"
+        )
     learnings = [one.stream for one in plan.events if one.kind in fold.CREATING]
     pending = not dry_run and erasures.pending(ledger.path) is not None
     seqs_gone = [one.seq for one in plan.events]
@@ -434,8 +437,23 @@ def _still(ledger: Ledger, plan: Plan, files: Iterable[str], remarks: list[str],
             sources += [row[0] for row in ledger.store.connection().execute(sql_log.ALL_PATHS).fetchall()]
     except LedgerError as error:
         remarks.append(f"files that other learnings came from were not looked at ({error.code}); erase it again then")
-    found = [*(residue.own(ledger.path) if with_own else []), *residue.others(ledger.path, sources, files)]
-    return [Still(one.path, one.kind) for one in found if look.finds(one.path)]
+    found = [one for one in residue.others(ledger.path, sources, files) if look.finds(one.path)]
+    ours = [one for one in residue.own(ledger.path) if look.finds(one.path)] if with_own else []
+    if ours:
+        with suppress(LedgerError):  # then they are named, which is the safe side
+            look = residue.Look(plan.wanted, _unexplained(ledger, plan.probes))
+            ours = [one for one in ours if look.finds(one.path)]
+    return [Still(one.path, one.kind) for one in (*ours, *found)]
+
+
+def _unexplained(ledger: Ledger, probes: Iterable[str]) -> list[str]:
+    """Return the probes that no text explains which was left on purpose: the ledger's own file holds that one."""
+    left = {probe: needles.plain(probe) for probe in probes}
+    with faults(ledger.path):
+        for row in ledger.store.connection().execute(sql_log.PAYLOADS_LEFT, {"after": 0, "limit": -1}):
+            told = "\n".join(map(needles.plain, needles.texts_in(json.loads(row[4]))))
+            left = {probe: text for probe, text in left.items() if text not in told}
+    return list(left)
 
 
 def _told(ledger: Ledger) -> list[str]:

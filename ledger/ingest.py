@@ -184,6 +184,23 @@ def found(ledger: Ledger, reading: Reading) -> list[Found]:
     return _Import(ledger, reading, lambda scan, known, again: [], lambda *_: frozenset(), again=False).found
 
 
+def _without_own(ledger: Ledger, drafts: Sequence[Draft]) -> list[Draft]:
+    """Return drafts without what an export of this very ledger says of learnings that are here.
+
+    Whatever became of them since, it tells nothing new. One that is not here
+    was recorded in a newer copy of the ledger, or in one that went its own way.
+    """
+    own = f"export:{ledger.store.ledger_id}:"
+    named = {
+        draft.source.locator.removeprefix(own)
+        for draft in drafts
+        if draft.source and draft.source.locator.startswith(own)
+    }
+    rows = ledger.store.connection().execute(sql_log.KNOWN_AMONG, (json.dumps(sorted(named)),)) if named else []
+    here = {own + row[0] for row in rows}
+    return [draft for draft in drafts if not (draft.source and draft.source.locator in here)]
+
+
 class _Import:
     """One import under way."""
 
@@ -192,9 +209,7 @@ class _Import:
         self.key = ledger.store.dedup_key
         self.actor = importer(reading.trust) if reading.trust <= TRUST_NOTES else edited()
         drafts = placed(ledger, reading.drafts) if reading.project is None else reading.drafts
-        # An export of this very ledger tells it nothing: all of it is here, whatever became of it since.
-        own = f"export:{ledger.store.ledger_id}:"
-        others = [draft for draft in drafts if not (draft.source and draft.source.locator.startswith(own))]
+        others = _without_own(ledger, drafts)
         self.own = len(drafts) - len(others)
         self.found, refused = ready(self.key, others, self.ledger.private_markers, reading.held)
         self.diagnostics = [*reading.diagnostics, *(remark for _, remark in refused)]
@@ -208,6 +223,7 @@ class _Import:
         if reading.trust <= TRUST_NOTES:
             self._leave_out_echoes()
         self.batch: int | None = None
+        self.blocked = 0
         self.made: dict[bytes, str] = {}
         self.counts = dict.fromkeys((*ACTS.values(), "quarantined"), 0)
 
@@ -296,6 +312,7 @@ class _Import:
         known = Knowledge(connection, self.reading.trust).of(
             scan, {name for name, key, _ in standing if bytes(key) in gone}
         )
+        self.blocked = 0 if self.again else sum(one.locator_key in known.blocked for one in self.found)
         return head, self.plan(scan, known, self.again)
 
     def _append(self, head: int, changes: Sequence[Change]) -> tuple[int, int]:
@@ -408,10 +425,16 @@ class _Import:
         if self.batch is not None:
             self.ledger.store.refresh_counts()
             remarks.append(f"undo with `learnings undo --batch {self.batch}`")
+        if self.blocked:
+            remarks.append(
+                f"{self.blocked} skipped, because what stood there was erased: see that the files say it no more, "
+                "then `learnings import --again` with their path follows them again"
+            )
         masked = sum(bool(one.redacted) for one in self.found)
         return Imported(
-            self.batch, counts["recorded"], counts["superseded"], counts["retracted"], max(0, unchanged),
-            counts["proposed"], counts["quarantined"], self.skipped, counts["sources_added"],
+            self.batch, counts["recorded"], counts["superseded"], counts["retracted"],
+            max(0, unchanged - self.blocked), counts["proposed"], counts["quarantined"],
+            self.skipped + self.blocked, counts["sources_added"],
             counts["sources_removed"], counts["restored"], masked, self.diagnostics, remarks,
         )  # fmt: skip
 
@@ -469,9 +492,13 @@ class Knowledge:
         return [self._learning(row[0]) for row in self._connection.execute(statement, (key,)).fetchall()]
 
     def _blocked(self) -> frozenset[bytes]:
-        """Return the locator keys that erasures block; an erasure is never undone."""
+        """Return the locator keys that erasures block, until a person has the place read again."""
         rows = self._connection.execute(sql_log.BLOCKED).fetchall()
-        return frozenset(bytes.fromhex(key) for (data,) in rows for key in json.loads(data))
+        since = {bytes.fromhex(key): seq for seq, data in rows for key in json.loads(data)}
+        return frozenset(key for key, seq in since.items() if self._added(key) < seq)
+
+    def _added(self, key: bytes) -> int:
+        return self._connection.execute(sql_log.ADDED_LAST, (key,)).fetchone()[0] or 0
 
     def _learning(self, name: str) -> KnownLearning:
         if name not in self._made:

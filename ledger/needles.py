@@ -38,18 +38,27 @@ PROBE_CHARS, PROBE_MIN = 64, 12
 COPIED = ("problem", "solution", "text", "reason")
 """Fields of a payload whose whole text makes another one a copy. Titles and tags are what subjects share."""
 
+SUBJECT = ("problem", "title")
+"""Fields of a learning that say what it is about: what corrects it has the same, and says something else."""
+
 UNLIKELY = r"[0-9a-f]{40}|[0-9a-f]{64}|[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}|lrn_[a-z2-7]{26}"
 """Digests of git, UUIDs and ids of ours: drawn at random, and no secret."""
 
 
 class Needles(NamedTuple):
-    """What copies are told by; every text is normalised (`plain`)."""
+    """What copies are told by; every text is normalised (`plain`).
+
+    `subjects` are the problems among `whole` and `same` which are nothing else
+    of it, `pairs` the problems with their solutions.
+    """
 
     whole: frozenset[str]
     same: frozenset[str]
     tokens: frozenset[str]
     given: tuple[str, ...]
     parts: frozenset[str]
+    subjects: frozenset[str] = frozenset()
+    pairs: frozenset[tuple[str, str]] = frozenset()
 
 
 def plain(text: str) -> str:
@@ -77,6 +86,7 @@ def needles(bodies: Iterable[dict[str, Any]], given: Iterable[str] = (), *, by_t
 
     `by_token` False leaves out tokens that only look like a secret: of other reasons they say nothing.
     """
+    bodies = list(bodies)
     whole: set[str] = set()
     same: set[str] = set()
     tokens: set[str] = set()
@@ -92,7 +102,16 @@ def needles(bodies: Iterable[dict[str, Any]], given: Iterable[str] = (), *, by_t
         for text in texts_in(body):
             tokens.update(telling(text, by_token=by_token))
     named = tuple(dict.fromkeys(told for text in given if (told := plain(text))))
-    return Needles(frozenset(whole), frozenset(same), frozenset(tokens), named, frozenset(parts - whole))
+    pairs = frozenset(_pair(body) for body in bodies if "solution" in body)
+    others = {plain(body[name]) for body in bodies for name in COPIED[1:] if isinstance(body.get(name), str)}
+    subjects = frozenset(problem for problem, _ in pairs if problem not in others)
+    return Needles(
+        frozenset(whole), frozenset(same), frozenset(tokens), named, frozenset(parts - whole), subjects, pairs
+    )
+
+
+def _pair(body: dict[str, Any]) -> tuple[str, str]:
+    return plain(str(body.get("problem", ""))), plain(str(body.get("solution", "")))
 
 
 def _parts(text: str) -> Iterator[str]:
@@ -130,10 +149,25 @@ def is_copy(wanted: Needles, text: str) -> bool:
     return any(one in told for one in wanted.whole) or any(_stands(one, told) for one in wanted.given)
 
 
-def may_be_copy(wanted: Needles, text: str) -> bool:
-    """Tell whether a text shares a line or a sentence with what has to go."""
-    told = plain(text)
-    return any(part in told for part in wanted.parts)
+def is_copied(wanted: Needles, body: dict[str, Any]) -> bool:
+    """Tell whether a payload holds a copy of what has to go.
+
+    A learning about the same matter that says something else is none: by it the old one was corrected.
+    """
+    if "solution" not in body:
+        return any(is_copy(wanted, text) for text in texts_in(body))
+    if _pair(body) in wanted.pairs:
+        return True
+    about = wanted._replace(whole=wanted.whole - wanted.subjects, same=wanted.same - wanted.subjects)
+    return any(
+        is_copy(about if name in SUBJECT else wanted, text) for name, value in body.items() for text in texts_in(value)
+    )
+
+
+def may_be_copied(wanted: Needles, body: dict[str, Any]) -> bool:
+    """Tell whether a payload shares a line, a sentence or its matter with what has to go."""
+    shared = wanted.parts | wanted.subjects
+    return any(part in told for told in map(plain, texts_in(body)) for part in shared if len(part) >= SAME_CHARS)
 
 
 def _stands(named: str, told: str) -> bool:

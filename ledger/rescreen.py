@@ -61,7 +61,7 @@ def rescreen(ledger: Ledger, *, withhold: bool = False, dry_run: bool = False) -
     looked_at, found = 0, []
     for name, title, problem, solution, project, tags, trust, is_reviewed in _current(ledger):
         looked_at += 1
-        findings = screen.screen("\n\n".join((title or "", problem, solution, tags)))
+        findings = screen.screen("\n\n".join((title or "", problem, solution, tags, project or "")))
         if findings:
             can = trust <= TRUST_NOTES and not is_reviewed
             found.append((Flagged(name, title, project, trust, *_told(findings), withholds=can), findings))

@@ -188,7 +188,8 @@ def _why_withheld(told: Mapping[str, Any], causes: Sequence[Sequence[Any]]) -> s
     """Say what the screen found: the rules it named then, in the words of today's rules where there are any."""
     kept = [(json.loads(data), reason) for kind, data, reason in causes if kind == "learning.quarantined"]
     rules = [rule for data, _ in kept[-1:] for rule in data.get("rules", ())]
-    found = screen.screen("\n".join((told["title"] or "", told["problem"], told["solution"], " ".join(told["tags"]))))
+    texts = (told["title"] or "", told["problem"], told["solution"], " ".join(told["tags"]), told["project"] or "")
+    found = screen.screen("\n".join(texts))
     words = next((one.reason for one in found if not rules or one.rule in rules), None)
     words = words or (kept[-1][1] if kept else None) or "it was withheld"
     return f"{words} ({', '.join(rules)})" if rules else words

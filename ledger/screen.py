@@ -27,6 +27,9 @@ LONGEST_SENTENCE = 400
 HIDDEN_TOTAL = 12
 """Invisible characters in a text that can carry another one; words need one or two."""
 
+AROUND_CHARS, BREAKS_MAX = 160, 40
+"""Characters on either side of a blank line within a sentence, and the most such lines that are read one by one."""
+
 _MARKS = "[\u0300-\u036f\u0591-\u05c7\u0640\u064b-\u065f\u0670]"
 """Accents and vowel points: an order is understood without them, so words are compared without them."""
 
@@ -140,6 +143,8 @@ def screen(text: str) -> tuple[Finding, ...]:
         found.update(_shapes(rules, view, raw=False))
         found.update(_concepts(rules, view))
         found.update(_orders(rules, view))
+    for view in map(_bare, _rejoined(text)):  # of the other rules, two sentences about one matter have the words too
+        found.update(one for one in _concepts(rules, view) if one.rule == "override")
     return tuple(sorted(found, key=rules.order.index))
 
 
@@ -176,6 +181,22 @@ def _undisguised(folded: str) -> Iterator[str]:
         yield folded.translate(_ROT13)
     if _re("backwards").search(folded):
         yield folded[::-1]
+
+
+def _rejoined(text: str) -> Iterator[str]:
+    """Yield what stands around each blank line or border of two fields that is within a sentence, as one line.
+
+    A paragraph that ends in a letter and goes on with a small one, or in a
+    script without capitals, is one sentence to whoever reads both in a frame.
+    """
+    parts = _re("broken").split(text) if "\n" in text else [text]
+    joined, end = " ".join(parts).lower(), -1
+    if len(parts) > BREAKS_MAX:
+        yield joined
+        return
+    for part in parts[:-1]:
+        end += len(part) + 1
+        yield joined[max(0, end - AROUND_CHARS) : end + AROUND_CHARS]
 
 
 def _decoded(plain: str) -> Iterator[str]:

@@ -107,6 +107,7 @@ LEARNING_COLUMNS = (
     "erased_by",
 )
 LEARNING = f"SELECT {', '.join(LEARNING_COLUMNS)} FROM learning WHERE id = ?"
+KNOWN_AMONG = "SELECT id FROM learning WHERE id IN (SELECT value FROM json_each(?)) ORDER BY id"
 SAME_CONTENT = "SELECT id FROM learning WHERE content_key = ? ORDER BY seq DESC"
 HEADS = """WITH RECURSIVE chain (id) AS (
   SELECT :id UNION SELECT k.new_id FROM link AS k JOIN chain AS c ON k.old_id = c.id WHERE k.to_seq IS NULL)
@@ -150,8 +151,10 @@ WHERE s.state = 'current' AND l.solution IS NOT NULL ORDER BY l.seq"""
 
 ALL_SOURCES = """SELECT source_id, locator_key, event_seq, to_seq FROM source
 WHERE learning_id = ? ORDER BY source_id, from_seq"""
-BLOCKED = """SELECT json_extract(data, '$.blocked') FROM event
+BLOCKED = """SELECT seq, json_extract(data, '$.blocked') FROM event
 WHERE kind = 'payload.erased' AND json_array_length(data, '$.blocked') > 0 ORDER BY seq"""
+ADDED_LAST = "SELECT max(event_seq) FROM source WHERE locator_key = ?"
+"""The event that last brought something in from a place and still has its text."""
 ERASED_TARGETS = "SELECT json_extract(data, '$.targets') FROM event WHERE kind = 'payload.erased' ORDER BY seq"
 PAYLOADS_LEFT = """SELECT e.seq, e.kind, e.stream, e.data, p.body FROM event AS e JOIN payload AS p ON p.seq = e.seq
 WHERE p.body IS NOT NULL AND e.seq > :after ORDER BY e.seq LIMIT :limit"""

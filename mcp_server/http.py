@@ -138,6 +138,7 @@ class House:
             return False
         if not isinstance(request, h11.Request):
             return False
+        line.wants_body = request.method != b"HEAD"
         head = Head(request.method, request.target, list(request.headers))
         client = self._unread(request, head) or self._gate.admit(head, address)
         if isinstance(client, Refusal):
@@ -149,6 +150,9 @@ class House:
         """Return what is wrong with a head that need not be looked into."""
         if request.http_version not in (b"1.1", b"1.0"):
             return Refusal(505, "HTTP/1.1 only")
+        names = {name for name, _ in request.headers}
+        if {b"content-length", b"transfer-encoding"} <= names:  # a proxy may believe the other one
+            return Refusal(400, "that is no HTTP")
         size = len(head.target) + sum(len(name) + len(value) + 4 for name, value in head.headers)
         return Refusal(431, "too large a head") if size > self._limits.head_bytes else None
 

@@ -28,6 +28,7 @@ class Line:
         self.reader, self.writer, self._limits = reader, writer, limits
         self.state = h11.Connection(h11.SERVER, max_incomplete_event_size=limits.head_bytes)
         self.has_spoken = False
+        self.wants_body = True
 
     async def event(self) -> Any:
         """Return what the client says next.
@@ -64,7 +65,7 @@ class Line:
         every = [(name, value) for name, value in (*headers, *ALWAYS)]
         every.append(("content-length", str(len(body))))
         response = h11.Response(status_code=status, headers=every)
-        await self.send(response, h11.Data(data=body), h11.EndOfMessage())
+        await self.send(response, *([h11.Data(data=body)] if self.wants_body else []), h11.EndOfMessage())
 
     async def refuse(self, refusal: Refusal) -> None:
         """Say why a request goes no further, and let the connection end."""

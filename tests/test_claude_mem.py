@@ -18,7 +18,7 @@ from rows import opened, verified
 
 from importers import claude_mem, foreign_sqlite, plan, registry
 from importers.files import Unread
-from ledger import ingest
+from ledger import ingest, residue
 from ledger.ledger import Ledger
 from ledger.model import Draft
 
@@ -446,8 +446,11 @@ def test_the_copy_has_no_name_while_it_is_read(tmp_path: Path, monkeypatch: pyte
     with foreign_sqlite.snapshot(str(path)) as connection:
         left = [name for _, _, names in os.walk(tmp_path / "t") for name in names]
         titles = connection.execute("SELECT title FROM observations").fetchall()
+        folders = [one.name for one in (tmp_path / "t").iterdir()]
 
     assert left == []
+    assert all(name.startswith(residue.PREFIXES) for name in folders), "an erasure looks there"
+    assert folders
     assert titles == [("Pool timed out",)]
     assert list((tmp_path / "t").iterdir()) == []
 
@@ -566,6 +569,7 @@ def test_a_hostile_database_costs_a_remark_and_its_neighbour_comes_in(
     [
         ("title", b"\xff\xfe no text"),
         ("narrative", "x" * (2 << 20)),
+        ("narrative", "x" * (foreign_sqlite.ROW_BYTES + 1)),
         ("narrative", "half \0 nothing"),
         ("facts", "[" * 5_000 + "]" * 5_000),
     ],

@@ -73,6 +73,13 @@ def test_a_wrong_argument_is_named_with_what_would_be_right(inside: Inside, word
     refused(done, 15, said)
 
 
+def test_a_word_too_many_is_named_as_it_was_typed(inside: Inside) -> None:
+    """What the command line puts between options and words for itself is not said."""
+    done = inside("export", "out.jsonl")
+
+    assert "unrecognized arguments: out.jsonl; nothing was done" in done.err
+
+
 def test_without_a_command_the_list_of_commands_is_shown(shell: Shell) -> None:
     """It is a mistake (15) that shows the way."""
     done = shell.run()

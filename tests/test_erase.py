@@ -206,6 +206,43 @@ def test_a_text_that_only_shares_a_sentence_is_named_and_left(ledger: Ledger) ->
     assert ledger.reader.show(other.id)["solution"].startswith(shared)
 
 
+@pytest.mark.parametrize("problem", ["deploy key", "which key the deployment of the shop is signed with"])
+def test_what_corrected_a_learning_outlives_its_erasure(ledger: Ledger, problem: str) -> None:
+    """A successor repeats the problem and says something else: it is named and left, and no file is blamed for it."""
+    name = ledger.record(Draft(problem, f"paste {SOLUTION}", "env", "demo")).id
+    new = ledger.supersede(name, problem, "ask the vault for it", "the key was leaked")
+
+    done = erase.erase(ledger, [name], "secret")
+
+    assert done.erased == [1]
+    assert [one.seq for one in done.maybe] == [new.seq]
+    assert str(new.seq) in " ".join(done.remarks)
+    assert done.still_in == []
+    assert ledger.reader.show(new.id)["solution"] == "ask the vault for it"
+    assert holding(Path(ledger.path).parent) == []
+
+
+def test_a_problem_that_holds_the_secret_itself_takes_its_successor_along(ledger: Ledger) -> None:
+    """A token is a copy wherever it stands, in a shared problem too."""
+    problem = f"the gate refuses {TOKEN} at night"
+    name = ledger.record(Draft(problem, "ring the bell", "env", "demo")).id
+    new = ledger.supersede(name, problem, "wait for the morning", "nobody hears the bell")
+
+    done = erase.erase(ledger, [name], "secret")
+
+    assert {1, new.seq} <= set(done.erased)
+
+
+def test_a_dry_run_names_what_it_would_leave(inside: Inside) -> None:
+    """Whoever decides sees what may be a copy before anything is gone, not after."""
+    inside.record("who signs the releases of the shop", "Rosalind signs them")
+    inside.record("who signs the releases of the shop", "nobody signs them now")
+
+    done = inside("erase", "1", "--reason", "personal", "--dry-run")
+
+    assert "left alone: events 2" in done.err
+
+
 def test_short_texts_and_common_names_take_nothing_else_along(ledger: Ledger) -> None:
     """A word, a version, a digest of git or a path is shared by chance."""
     commit = hashlib.sha1(b"a commit").hexdigest()
@@ -516,8 +553,30 @@ def test_a_rescan_skips_the_place_until_it_is_asked_for_again(inside: Inside, sh
     assert done["blocked"] == 1
     assert not rescan["batches"]
     assert holding(shell.file.parent) == []
+    assert (rescan["skipped"], rescan["unchanged"]) == (1, 1)
+    assert "--again" in " ".join(rescan["remarks"])
     inside.document("import", "--again", str(memory))
     assert holding(shell.file.parent) == ["ledger.db"]
+
+
+def test_a_note_that_was_corrected_and_asked_for_again_is_followed_from_then_on(inside: Inside, shell: Shell) -> None:
+    """Else the ledger would go on saying what the note said on the day it was asked for."""
+    memory = shell.folder / ".claude" / "projects" / "-x" / "memory"
+    memory.mkdir(parents=True)
+    note = memory / "gate.md"
+    note.write_text(f"# Gate\n\n{SOLUTION}\n")
+    inside.document("import", str(memory))
+    erased = inside("erase", inside.document("list")["rows"][0]["id"], "--reason", "secret", "--yes")
+    note.write_text("# Gate\n\nask at the gate of the office\n")
+    inside.document("import", "--again", str(memory))
+    note.write_text("# Gate\n\nask at the gate of the harbour\n")
+
+    followed = inside.document("import", str(memory))
+
+    assert "scans skip 1 place" in erased.err
+    assert (followed["superseded"], followed["skipped"]) == (1, 0)
+    inside.document("erase", inside.document("list")["rows"][0]["id"], "--reason", "personal", "--yes")
+    assert inside.document("import", str(memory))["skipped"] == 1
 
 
 # -- what could be guessed ----------

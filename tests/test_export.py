@@ -162,3 +162,20 @@ def test_what_was_erased_is_in_no_export_and_shown_as_erased(inside: Inside, she
     assert "(erased)" in shown.out.splitlines()[0]
     assert "secret" not in shown.out
     assert made["id"] not in inside("export", "--state", "all").out
+
+
+def test_an_export_gives_back_what_a_restored_copy_lacks(inside: Inside, shell: Shell) -> None:
+    """The ledger's own export tells it nothing, save what it has lost since: that is recorded, and nothing else is."""
+    backup, written = shell.folder / "older.db", shell.folder / "newer.jsonl"
+    inside.document("backup", str(backup))
+    inside.record("the kettle whistles", "lift it off the stove")
+    inside.document("export", "--output", str(written))
+    shell.file.write_bytes(backup.read_bytes())
+    inside.document("verify", "--accept-head")
+
+    first = inside.document("import", str(written))
+    second = inside.document("import", str(written))
+
+    assert (first["recorded"], first["unchanged"]) == (1, 1)
+    assert (second["recorded"], second["unchanged"]) == (0, 2)
+    assert "the kettle whistles" in [row["title"] for row in inside.document("list")["rows"]]

@@ -220,6 +220,7 @@ def test_only_one_place_and_one_method_are_answered(file: Path, served: Served) 
     found = {
         "GET": served.ask(text, method="GET").status,
         "DELETE": served.ask(text, method="DELETE").status,
+        "HEAD": served.ask(text, method="HEAD").status,
         "/": served.ask(text, target="/").status,
         "/mcp/": served.ask(text, target="/mcp/").status,
         "/mcp?x": served.ask(text, target="/mcp?x").status,
@@ -227,7 +228,10 @@ def test_only_one_place_and_one_method_are_answered(file: Path, served: Served) 
         "gzip": served.ask(text, content_encoding="gzip").status,
     }
 
-    assert found == {"GET": 405, "DELETE": 405, "/": 404, "/mcp/": 404, "/mcp?x": 404, "absolute": 404, "gzip": 415}
+    assert found == {
+        "GET": 405, "DELETE": 405, "HEAD": 405, "/": 404, "/mcp/": 404, "/mcp?x": 404, "absolute": 404, "gzip": 415
+    }  # fmt: skip
+    assert served.ask(None, method="HEAD").body == b""
 
 
 def test_what_is_no_http_is_said_so_and_ends(file: Path, served: Served) -> None:
@@ -237,12 +241,13 @@ def test_what_is_no_http_is_said_so_and_ends(file: Path, served: Served) -> None
     found = [
         served.send(b"\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03" * 10 + b"\r\n\r\n").status,
         served.send(sound.replace(b"content-length: ", b"content-length: 9\r\ncontent-length: ")).status,
+        served.send(sound.replace(b"content-length: ", b"transfer-encoding: chunked\r\ncontent-length: ")).status,
         served.send(sound.replace(b"\r\nconnection", b"\r\nx: " + b"y" * 20_000 + b"\r\nconnection")).status,
         served.send(sound.replace(b"\r\nconnection", b"\r\nx: " + b"y" * 90_000 + b"\r\nconnection")).status,
         served.send(sound.replace(b"HTTP/1.1", b"HTTP/9.9")).status,
     ]
 
-    assert found == [400, 400, 431, 431, 505]
+    assert found == [400, 400, 400, 431, 431, 505]
 
 
 # -- sizes and deadlines (H05) ----------------------------------------------------------------------------------------

@@ -209,3 +209,17 @@ def test_a_reason_that_gives_orders_is_not_served_with_a_history(told: Told) -> 
     assert [event["kind"] for event in events] == ["learning.recorded", "learning.retracted"]
     assert WITHHELD not in said(events)
     assert "withheld" in events[-1]["reason"]
+
+
+@pytest.mark.parametrize("field", ["title", "problem", "solution", "project", "tags"])
+def test_an_order_is_withheld_in_whatever_field_it_stands(ledger: Ledger, field: str) -> None:
+    """A project's name is shown beside each of its learnings, and so is read like a text."""
+    sound = Draft("the kettle whistles", "lift it off the stove", "env", "demo")
+    order = POISON[:60]
+    given = sound._replace(**{field: (order,) if field == "tags" else order})
+
+    with ledger.acting(agent("s1")):
+        held = ledger.record(given)
+        kept = ledger.record(sound._replace(problem="the kettle sings"))
+
+    assert (kept.state, held.state) == ("current", "quarantined")
