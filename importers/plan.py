@@ -341,9 +341,10 @@ class _Planner:
     # -- removals -----------------------------------------------------------------------------------------------------
 
     def _remains(self, learning: KnownLearning) -> bool:
-        """Return whether another place still says this text, or says it anew."""
+        """Return whether another place still says this text, or what was merged into it, or says it anew."""
         standing = learning.stands_at.keys() - self.leaving.get(learning.id, set())
-        return bool(standing) or learning.id in self.claimed
+        also = any(key not in self.leaving.get(name, set()) for name, key in learning.merged)
+        return bool(standing) or also or learning.id in self.claimed
 
     def _removals(self) -> list[Change]:
         """Return what ends: a source for every place left, the learning with its last one.

@@ -167,6 +167,7 @@ COMPARED = {
             (tables.AliasRow, "from_seq"),
             (tables.JudgementRow, "from_seq"),
             (tables.SummaryRow, "from_seq"),
+            (tables.PairRow, "from_seq"),
             (tables.UndoRow, "from_seq"),
             (tables.ProjectionRow, "seq"),
         )

@@ -95,7 +95,7 @@ def _imported(call: Call, paths: list[str], project: str | None) -> Result:
     """Read the paths and bring the ledger up to them."""
     from importers.plan import plan, vanished
     from importers.registry import read_note, scan_paths
-    from ledger import capture, ingest
+    from ledger import capture, ingest, pairs
 
     home = os.path.expanduser("~")
 
@@ -109,13 +109,15 @@ def _imported(call: Call, paths: list[str], project: str | None) -> Result:
     how = {"again": call.given.again, "dry_run": call.given.dry_run}
     done = []
     with _ledger(call) as ledger, _said_when_interrupted(call, ledger):
+        before = ledger.store.head().seq
         if not call.given.dry_run:
             done += _settled(ledger, capture.Notes(lambda path: read_note(path, home), plan, vanished), home)
         for reading in readings:
             for part in capture.by_hand(ledger, reading):
                 with bar("recording") as progress:
                     done.append(ingest.run(ledger, part, plan, vanished, progress=progress, **how))
-    document = ingest.together(done)
+        near = pairs.brought(ledger.reader, before)
+    document = ingest.together(done) | {"near": near}
     _say_aside(call, document)
     return Result(document, lambda: [_line(call, document)], _status(paths, document))
 
@@ -176,9 +178,16 @@ def _say_aside(call: Call, document: dict[str, Any]) -> None:
             call.remark(text)
     if document["masked"]:
         call.remark(f"secrets were masked in {document['masked']} of them")
+    if document["near"]:
+        call.remark(_near(document["near"]))
     if not call.is_json:
         for text in _diagnostics(document["diagnostics"]):
             call.remark(text)
+
+
+def _near(many: int) -> str:
+    says = "1 of them says" if many == 1 else f"{many} of them say"
+    return f"{says} what another learning says in near the same words: `learnings review`"
 
 
 def _diagnostics(found: list[dict[str, Any]]) -> Iterator[str]:

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from ledger.ledger import Ledger
     from ledger.review import Item
 
-ACTS = ("show", "accept", "reject", "release", "merge", "edit")
+ACTS = ("show", "accept", "reject", "release", "merge", "different", "edit")
 LIST = "list"
 
 KEYS = {"a": "accept", "r": "reject", "l": "release", "m": "merge", "e": "edit", "s": "skip", "w": "show", "q": "quit"}
@@ -32,19 +32,23 @@ KEYS = {"a": "accept", "r": "reject", "l": "release", "m": "merge", "e": "edit",
 
 PROMPT = "[a]ccept [r]eject re[l]ease [m]erge [e]dit [s]kip sho[w] [q]uit "
 
+PAIR_KEYS = {"m": "merge", "d": "different", "s": "skip", "w": "show", "q": "quit"}
+PAIR_PROMPT = "[m]erge [d]ifferent [s]kip sho[w] [q]uit "
+"""The same for two learnings that say one thing."""
+
 ENDS = ("", "\x03", "\x04")
 """What ends the questions like `q`: the end of the input, and the keys that mean it."""
 
 
 @command(
-    Arg("act", "show, accept, reject, release, merge or edit; without it, what waits", many="?", default=LIST),
-    Arg("ids", "the item; after merge also what it replaces, else what it is most like", many="*"),
+    Arg("act", "show, accept, reject, release, merge, different or edit; without it, what waits", many="?", default=LIST),
+    Arg("ids", "the item; after merge also what it replaces, else what it is most like; after different both of a pair", many="*"),
     Arg("--problem", "for edit: the situation in your words; `-` reads it from standard input"),
     Arg("--solution", "for edit: what to do then; `-` reads it from standard input"),
     Arg("--reason", "why; kept in the log"),
     Arg("--project", "only what holds in one project"),
     Arg("--limit", "how many items at most (default 10)", kind=number, default=10),
-    Arg("--all", "also what has waited too long to be asked about", is_flag=True),
+    Arg("--all", "also what has waited too long to be asked about, and all pairs that say the same", is_flag=True),
     Arg("--ask", "ask about each item, line by line where there is no terminal", is_flag=True),
     cli_rescreen.RESCREEN,
     cli_rescreen.YES,
@@ -57,7 +61,7 @@ def review(call: Call) -> Result:
         return cli_rescreen.rescreened(call)
     if given.act == LIST and not given.ids:
         return _asked(call) if _asks(call) else _listed(call)
-    wanted = {"merge": (1, 2)}.get(given.act, (1, 1))
+    wanted = {"merge": (1, 2), "different": (2, 2)}.get(given.act, (1, 1))
     if given.act not in ACTS or not wanted[0] <= len(given.ids) <= wanted[1]:
         raise BadArgument(
             "that is not how items are reviewed; nothing was done",
@@ -101,8 +105,11 @@ def _lines(document: dict[str, Any]) -> Iterator[str]:
         yield "nothing waits"
     for item in document["items"]:
         yield from _item(item)
-    if document["truncated"]:
-        yield f"{document['waiting'] - len(document['items'])} more wait"
+    shown = [item["kind"] == "merge" for item in document["items"]]
+    if document["waiting"] > shown.count(False):
+        yield f"{document['waiting'] - shown.count(False)} more wait"
+    if document["pairs"] > shown.count(True):
+        yield f"{cli_text.counted(document['pairs'] - shown.count(True), 'more pair')} may say the same: --all"
 
 
 def _item(item: dict[str, Any]) -> Iterator[str]:
@@ -117,12 +124,22 @@ def _item(item: dict[str, Any]) -> Iterator[str]:
     yield cli_text.indented(item["solution"], "    → ")
     yield f"    why         {cli_text.line_of(item['reason'])}"
     yield f"    from        {cli_text.line_of(item['source'])}"
+    if item["other"] is not None:
+        yield from _twin(item["other"])
     for other in item["conflicts"]:
         yield f"    contradicts {cli_text.short(other['id'])} {cli_text.line_of(other['solution'])}"
     told = {other["id"] for other in item["conflicts"]}
     for other in item["near"]:
         if other["id"] not in told:
             yield f"    is like     {cli_text.short(other['id'])} {cli_text.line_of(other['title'])}"
+
+
+def _twin(other: dict[str, Any]) -> Iterator[str]:
+    labels = [other["project"] or cli_text.ERASED, cli_text.TRUST[other["trust"]], cli_text.day(other["recorded_at"])]
+    yield f"    says too    {cli_text.short(other['id'])} · {' · '.join(labels)} · from {cli_text.line_of(other['source'])}"
+    if cli_text.line_of(other["problem"]) != cli_text.line_of(other["solution"]):
+        yield cli_text.indented(other["problem"], "      ")
+    yield cli_text.indented(other["solution"], "      → ")
 
 
 def _shown(call: Call) -> Result:
@@ -151,6 +168,8 @@ def _decided(call: Call, ledger: "Ledger", act: str, name: str, other: str | Non
     from ledger import decide
 
     given = call.given
+    if act == "different" and other is not None:
+        return decide.different(ledger, name, other, given.reason, dry_run=given.dry_run)
     if act == "merge":
         return decide.merge(ledger, name, other, given.reason, dry_run=given.dry_run)
     if act == "edit":
@@ -171,6 +190,8 @@ def _words(problem: str | None, solution: str | None) -> tuple[str | None, str |
 
 
 def _told(call: Call, done: "Decided") -> Result:
+    if done.act == "settled":
+        return written(call, plain(done), f"called {cli_text.short(done.id)} and the other different; both stay")
     instead = f", superseding {cli_text.shorts(done.supersedes)}" if done.supersedes else ""
     line = f"{done.act} {cli_text.short(done.id)}, now {done.state}{instead}"
     return written(call, plain(done), line, batch=done.batch)
@@ -192,11 +213,11 @@ def _asked(call: Call) -> Result:
         decided = 0
         for at, item in enumerate(found.items, start=1):
             _say("", *_item(plain(item)))
-            act = _one(call, ledger, item, f"{at}/{len(found.items)} {PROMPT}")
+            act = _one(call, ledger, item, f"{at}/{len(found.items)} {PAIR_PROMPT if item.other else PROMPT}")
             if act == "quit":
                 break
             decided += act != "skip"
-    left = found.waiting - decided
+    left = found.waiting + found.pairs - decided
     line = f"decided {decided}; {cli_text.counted(left, 'item')} left" if found.items else "nothing waits"
     return Result({"decided": decided, "left": left}, lambda: [line])
 
@@ -204,7 +225,7 @@ def _asked(call: Call) -> Result:
 def _one(call: Call, ledger: "Ledger", item: "Item", prompt: str) -> str:
     """Ask about one item until it is decided, skipped or left; return what became of it."""
     while True:
-        act = _choice(prompt)
+        act = _choice(prompt, PAIR_KEYS if item.other else KEYS)
         if act in ("quit", "skip"):
             return act
         if act == "show":
@@ -213,7 +234,8 @@ def _one(call: Call, ledger: "Ledger", item: "Item", prompt: str) -> str:
             _say(*_whole(queue.shown(ledger.reader, item.id)))
             continue
         try:
-            done = _edited(call, ledger, item) if act == "edit" else _decided(call, ledger, act, item.id)
+            twin = item.other["id"] if item.other else None
+            done = _edited(call, ledger, item) if act == "edit" else _decided(call, ledger, act, item.id, twin)
         except LedgerError as error:
             _say(str(error))
             continue
@@ -236,13 +258,13 @@ def _edited(call: Call, ledger: "Ledger", item: "Item") -> "Decided | None":
     return decide.edit(ledger, item.id, problem, solution, reason=call.given.reason, dry_run=call.given.dry_run)
 
 
-def _choice(prompt: str) -> str:
+def _choice(prompt: str, keys: dict[str, str]) -> str:
     while True:
         key = _key(prompt)
         if key in ENDS:
             return "quit"
-        if key in KEYS:
-            return KEYS[key]
+        if key in keys:
+            return keys[key]
 
 
 def _key(prompt: str) -> str:

@@ -11,10 +11,13 @@ from typing import NamedTuple
 from ledger import door, fold, review, sql_log
 from ledger.errors import BadArgument, LedgerError, Refused
 from ledger.ledger import Ledger
-from ledger.model import REASON_CHARS, TRUST_NOTES, Draft, NewEvent, learning_id, new_event_id
+from ledger.model import EVERYWHERE, REASON_CHARS, TRUST_NOTES, Draft, NewEvent, learning_id, new_event_id
 from ledger.view import View
 
-DONE = {"accept": "accepted", "reject": "rejected", "release": "released", "merge": "merged", "edit": "edited"}
+DONE = {
+    "accept": "accepted", "reject": "rejected", "release": "released", "merge": "merged", "edit": "edited",
+    "different": "settled",
+}  # fmt: skip
 """Every decision, and what is said of it once it is made."""
 
 
@@ -87,10 +90,14 @@ def merge(
 ) -> Decided:
     """Let an item take the place of another learning: the one named, else what it contradicts, or is like, most.
 
+    Of two current ones the first stays as it is, and stands for the other.
+
     Raises:
         BadArgument: there is none, so that one has to be named. Refused: it is withheld, and has to be released first.
     """
     item = review.item(ledger.reader, name)
+    if other is not None and item.state == "current" and item.kind != "inferred":
+        return merge_pair(ledger, name, other, reason, dry_run=dry_run)
     likest = [*item.suggests, *(one.id for one in item.conflicts), *(one.id for one in item.near)]
     old = other or next(iter(likest), None)
     if old is None or old == name:
@@ -111,6 +118,53 @@ def merge(
 
     why = _why(reason)
     return _decided(ledger, name, "merge", decide, dry_run)
+
+
+def merge_pair(ledger: Ledger, stays: str, other: str, reason: str | None = None, *, dry_run: bool = False) -> Decided:
+    """Let one current learning stand for another that says the same; trust, text and id of the one that stays stay.
+
+    The other keeps its places, so that a rescan knows them; they are shown with those of the one that stays.
+
+    Raises:
+        NotAllowed: not a person. NotCurrent: one of them is not current. BadArgument: they are of two projects.
+    """
+    pinned: list[str] = []
+
+    def decide(view: View) -> list[NewEvent]:
+        _check_pair(view, stays, other)
+        pinned[:] = [other] if view.flags(other).pinned else []
+        return [NewEvent(fold.MERGED, stays, {"supersedes": [other]}, why, new_event_id())]
+
+    why = _why(reason)
+    done = _decided(ledger, stays, "merge", decide, dry_run)
+    done.remarks.extend(f"{one} was pinned; pin the other with `learnings pin {stays}`" for one in pinned)
+    return done
+
+
+def different(ledger: Ledger, name: str, other: str, reason: str | None = None, *, dry_run: bool = False) -> Decided:
+    """Say that two learnings are neither duplicates nor contradict each other; they are not asked about again.
+
+    Raises:
+        NotAllowed: not a person. Refused: that was said before. BadArgument: one learning is named twice.
+    """
+
+    def decide(view: View) -> list[NewEvent]:
+        _check_pair(view, name, other)
+        if any(other in pair[:2] for pair in view.flags(name).settled):
+            hint = "see the view `pairs`; `learnings undo SEQ` takes it back"
+            raise Refused(f"{name} and {other} were called different before; nothing was written", hint)
+        return [NewEvent("pair.settled", name, {"other": other}, why, new_event_id())]
+
+    why = _why(reason)
+    return _decided(ledger, name, "different", decide, dry_run)
+
+
+def _check_pair(view: View, name: str, other: str) -> None:
+    if name == other:
+        raise BadArgument("one learning is no pair; nothing was written", "name two")
+    projects = {view.row(one)["project"] for one in (name, other)}
+    if len(projects - {EVERYWHERE, None}) > 1:
+        raise BadArgument("they are of two projects; nothing was written", "a pair is of one project, or everywhere")
 
 
 def edit(

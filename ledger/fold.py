@@ -33,7 +33,8 @@ class Flags(NamedTuple):
     the ids of the places where it stands; `reviewed` is True when a person
     accepted or released it, `trusted` when one granted it trust. `sessions` are
     those that inferred it, of what was inferred. `aliases` is the seq of the event whose words find it
-    too, 0 when there is none.
+    too, 0 when there is none. `settled` holds (one id, other id, seq) of each
+    pair that a person looked at and called different, this learning being one of the two.
     """
 
     created: bool = False
@@ -48,6 +49,7 @@ class Flags(NamedTuple):
     replaced_by: frozenset[tuple[str, int]] = frozenset()
     sources: frozenset[str] = frozenset()
     aliases: int = 0
+    settled: frozenset[tuple[str, str, int]] = frozenset()
 
 
 BLANK = Flags()
@@ -55,7 +57,10 @@ BLANK = Flags()
 CREATING = ("learning.recorded", "learning.superseded", "learning.proposed")
 """Kinds whose stream is a learning that did not exist before."""
 
-REPLACING = ("learning.superseded", "proposal.accepted")
+MERGED = "learning.merged"
+"""One current learning stands for another that says the same: no refusal of that text."""
+
+REPLACING = ("learning.superseded", "proposal.accepted", MERGED)
 """Kinds that put their learning in the place of those in `data.supersedes`."""
 
 LASTING = ("payload.erased", "head.accepted", "batch.started")
@@ -127,11 +132,19 @@ def _released(flags: Flags, act: Act) -> Flags:
     return flags._replace(quarantined=False, reviewed=flags.reviewed or act.actor_kind == "person")
 
 
+def _pair(act: Act) -> tuple[str, str, int]:
+    """Return the pair that an event settles: its ids, sorted, and its seq."""
+    one, other = sorted((act.stream, act.data["other"]))
+    return one, other, act.seq
+
+
 STEPS: dict[str, Callable[[Flags, Act], Flags]] = {
     "learning.recorded": _created,
     "learning.superseded": _created,
     "learning.proposed": _proposed,
+    MERGED: lambda flags, act: flags,
     "learning.retracted": lambda flags, act: flags._replace(retracted=True),
+    "pair.settled": lambda flags, act: flags._replace(settled=flags.settled | {_pair(act)}),
     "proposal.accepted": _accepted,
     "proposal.rejected": lambda flags, act: flags._replace(rejected=True),
     "learning.quarantined": lambda flags, act: flags._replace(quarantined=True),
@@ -155,7 +168,7 @@ STEPS: dict[str, Callable[[Flags, Act], Flags]] = {
 
 def step(flags: Flags, act: Act, learning_id: str) -> Flags:
     """Return the flags of `learning_id` after the live event `act`, which names it."""
-    if act.stream == learning_id:
+    if act.stream == learning_id or (act.kind == "pair.settled" and act.data["other"] == learning_id):
         return STEPS[act.kind](flags, act)
     if act.kind in REPLACING and learning_id in act.data["supersedes"]:
         return flags._replace(replaced_by=flags.replaced_by | {(act.stream, act.seq)})
@@ -199,6 +212,7 @@ GROUNDS: dict[str, Callable[[Flags, Act], str | None]] = {
     "learning.superseded": _new,
     "learning.proposed": _new,
     "learning.retracted": _is("current"),
+    MERGED: _is("current"),
     "proposal.accepted": _is("candidate"),
     "proposal.rejected": _rejectable,
     "learning.quarantined": _quarantinable,
@@ -208,6 +222,7 @@ GROUNDS: dict[str, Callable[[Flags, Act], str | None]] = {
     "learning.pinned": _pinnable,
     "learning.unpinned": lambda flags, act: None if flags.created and flags.pinned else "not_pinned",
     "trust.granted": _trustable,
+    "pair.settled": lambda flags, act: "is_the_other" if act.data["other"] == act.stream else None,
 }
 """What must hold for the learning whose stream an event is on; kinds that are absent are always legal."""
 
@@ -240,6 +255,8 @@ def names(act: Act) -> tuple[str, ...]:
         return ()
     if act.kind == "exposure.judged":
         return (act.stream, act.data["learning"]) if "learning" in act.data else (act.stream,)
+    if act.kind == "pair.settled":
+        return act.stream, act.data["other"]
     return (act.stream, *act.data.get("supersedes", ()))
 
 
@@ -285,10 +302,13 @@ def _brings(act: Act, learning_id: str) -> bool:
 
 
 def withdraws(act: Act, learning_id: str) -> bool:
-    """Tell whether an event takes a learning from those who are served it: retracted, rejected or replaced."""
+    """Tell whether an event takes a learning from those who are served it: retracted, rejected or replaced.
+
+    One that was merged is served still, in the words of the other.
+    """
     if act.kind in ("learning.retracted", "proposal.rejected"):
         return act.stream == learning_id
-    return act.kind in REPLACING and learning_id in act.data["supersedes"]
+    return act.kind in REPLACING and act.kind != MERGED and learning_id in act.data["supersedes"]
 
 
 def faults(acts: list[Act], ids: Iterable[str]) -> list[tuple[Act, Fault]]:

@@ -541,6 +541,7 @@ class Knowledge:
             frozenset(key for key in removed_in_vain if key in stands),
             "\n".join((row["problem"] or "", row["solution"] or "")),
             refusal is not None and refusal.trust > self._trust,
+            tuple((old, bytes(key)) for old, key in connection.execute(sql_log.MERGED_PLACES, (name,)).fetchall()),
         )
 
     def _heads(self, name: str, acts: list[Act], live: set[int], state: str) -> tuple[tuple[str, int], ...]:

@@ -782,8 +782,18 @@ class Ledger:
         for state in ("current", "candidate") if self.actor.kind == "person" else ("current", "quarantined"):
             if state in newest:
                 return newest[state]
+        merged = self._merged_into(view, newest.get("superseded"))
+        if merged is not None:
+            return merged
         waiting = newest.get("candidate")
         return waiting if waiting is not None and view.trust(waiting) >= self.actor.trust else None
+
+    @staticmethod
+    def _merged_into(view: View, name: str | None) -> str | None:
+        """Return the live learning that a person let stand for this text, None when there is none."""
+        if name is None or view.raw.execute(sql_log.MERGED_INTO, (name,)).fetchone() is None:
+            return None
+        return next(iter(view.heads(name)), None)
 
     def _same_words(self, view: View, draft: Draft, near: Sequence[Near]) -> str | None:
         """Return what was inferred before in the same words; only what is inferred now is compared like that."""

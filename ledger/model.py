@@ -214,7 +214,8 @@ class KnownLearning(NamedTuple):
     heads of what its creating event names in `supersedes`. `text` is problem
     and solution, to pair edited learnings of one place by likeness.
     `is_refused_above` says that an importer of more trusted places retracted or
-    rejected it, which a less trusted place does not take back.
+    rejected it, which a less trusted place does not take back. `merged` are (id,
+    locator key) of the places of what a person merged into it: it is said there too.
     """
 
     id: str
@@ -231,6 +232,7 @@ class KnownLearning(NamedTuple):
     kept_at: frozenset[bytes] = frozenset()
     text: str = ""
     is_refused_above: bool = False
+    merged: tuple[tuple[str, bytes], ...] = ()
 
 
 class Known(NamedTuple):

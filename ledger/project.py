@@ -259,6 +259,7 @@ class Projector:
         self._refold_links(name, flags, at)
         self._refold_sources(name, flags, at)
         self._refold_aliases(name, flags, at)
+        self._refold_pairs(name, flags, at)
 
     def _refold_links(self, name: str, flags: Flags, at: int) -> None:
         wanted = set(flags.replaced_by)
@@ -284,6 +285,15 @@ class Projector:
             body = self._body(flags.aliases)
             words = json.dumps(body["words"], ensure_ascii=False, separators=(",", ":")) if body is not None else None
             self._connection.execute(INSERTS["alias"], (name, at, None, flags.aliases, words))
+
+    def _refold_pairs(self, name: str, flags: Flags, at: int) -> None:
+        """Open and close what holds of the pairs of a learning; the other of the two finds it done."""
+        rows = self._connection.execute(sql_log.OPEN_PAIRS, {"id": name}).fetchall()
+        found = {tuple(row) for row in rows}
+        for pair in sorted(found - flags.settled):
+            self._close("pair", "one_id = ? AND other_id = ? AND event_seq = ?", at, pair)
+        for pair in sorted(flags.settled - found):
+            self._connection.execute(INSERTS["pair"], (*pair, at, None))
 
     def _refold_judgements(self, name: str, acts: list[Act], at: int) -> None:
         exposure = name.partition(":")[2]

@@ -1,4 +1,4 @@
-"""What waits for a person, ranked by what it would change; `decide` is what they do about it.
+"""What a person may decide, ranked by what it would change; `decide` is what they do about it.
 
 Three kinds of learning wait: candidates, which would take the place of
 something more trusted; what the screen withheld; and what was inferred, until
@@ -6,18 +6,21 @@ a second session says it too. Nothing a person said waits, nothing an agent or a
 note said does unless it contradicts a more trusted channel or looks like an
 attack. Nothing is ever accepted by waiting: after `WAIT_DAYS` an item is not
 asked about any more, and stays what it is, served to nobody.
+
+Below all that stand a few pairs of current learnings that say the same: nothing
+waits for those, both are served, and they count as nothing that waits.
 """
 
 import json
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
-from ledger import fold, place, query, screen, sql
+from ledger import fold, pairs, place, query, screen, sql
 from ledger.answer import Conflict, Near
 from ledger.begin import WAIT_DAYS
 from ledger.errors import LedgerError
 from ledger.exposures import Exposures
-from ledger.model import plain
+from ledger.model import TRUST_INFERRED, plain
 from ledger.reader import Reader
 
 ITEMS = 10
@@ -28,6 +31,9 @@ RANKED_MAX = 200
 
 COMPARED_MAX = 40
 """Items, best first, for which contradictions are looked up: some milliseconds each."""
+
+PAIRS = 3
+"""Pairs that are shown at a time, below what waits: nobody goes through hundreds of them."""
 
 PROMPTS, SHARED_WORDS, ASKED_MAX = 500, 2, 4
 """Newest prompts that are looked at, the keywords one must share with an item to ask for it, and how many count."""
@@ -42,7 +48,8 @@ PLACES_SHOWN = 3
 class Item(NamedTuple):
     """One item: what it says, why it waits, and where it was read; `asked` counts the prompts it might have answered.
 
-    `suggests` are the learnings that it would replace, `heard` how many places or sessions say it.
+    `suggests` are the learnings that it would replace, `heard` how many places or sessions say it. `kind` is
+    candidate, quarantined or inferred, or merge: then `id` is the one of two that would stay, `other` the other.
     """
 
     id: str
@@ -61,15 +68,18 @@ class Item(NamedTuple):
     suggests: list[str]
     conflicts: list[Conflict]
     near: list[Near]
+    kind: str
+    other: dict[str, Any] | None = None
 
 
 class Waiting(NamedTuple):
-    """Answer of `review`: the items, how many wait in all, and what else to know."""
+    """Answer of `review`: the items, how many wait in all, how many pairs say the same, and what else to know."""
 
     items: list[Item]
     waiting: int
     truncated: bool
     remarks: list[str]
+    pairs: int
 
 
 class Place(NamedTuple):
@@ -106,7 +116,10 @@ def waiting(
         compared = [_compared(reader, one) for one in found[:COMPARED_MAX]]
         ranked = sorted(compared, key=lambda one: -_weight(one)) + found[COMPARED_MAX:]
         total = len(rows) if places is None else len(found)
-        return Waiting(ranked[:many], total, total > many, _remarks(reader))
+        same = pairs.found(reader, places, frozenset(row[1] for row in rows))
+        room = max(0, many - len(ranked)) if every else min(PAIRS, max(0, many - len(ranked)))
+        items = [*ranked[:many], *(_pair(reader, one) for one in same[:room])]
+        return Waiting(items, total, total > many or len(same) > room, _remarks(reader), len(same))
 
 
 def count(reader: Reader, now: float) -> int:
@@ -138,12 +151,40 @@ def _item(reader: Reader, name: str, prompts: Sequence[frozenset[str]]) -> Item:
     ]
     words = query.telling(" ".join((told["title"] or "", told["problem"], told["solution"], *told["tags"])))
     asked = sum(len(words & prompt) >= SHARED_WORDS for prompt in prompts)
-    standing = [source for source in told["sources"] if source["stands"]]
+    standing = _standing(told)
     return Item(
         name, told["title"], told["problem"], told["solution"], told["category"], told["project"], told["state"],
         _reason(reader, told, causes, suggests), _source(told, standing), told["trust"], told["recorded_at"],
-        asked, max(1, len(standing)), suggests, [], [],
+        asked, max(1, len(standing)), suggests, [], [], _kind(told),
     )  # fmt: skip
+
+
+def _kind(told: Mapping[str, Any]) -> str:
+    """Return the kind of item that a learning is, 'current' for one that does not wait."""
+    if told["state"] != "current":
+        return str(told["state"])
+    return "inferred" if told["trust"] == TRUST_INFERRED else "current"
+
+
+def _pair(reader: Reader, pair: pairs.Pair) -> Item:
+    """Return a pair as an item: the one that would stay, and the other."""
+    stays, other = (reader.show(one.id) for one in pair)
+    if pair.stays.trust > pair.other.trust or pair.stays.stood_by > pair.other.stood_by:
+        why = "it is the more trusted one"
+    else:
+        why = "more places say it" if pair.stays.sources > pair.other.sources else "it is the newer one"
+    keys = ("id", "title", "problem", "solution", "project", "trust", "recorded_at")
+    told = {key: other[key] for key in keys} | {"source": _source(other, _standing(other))}
+    return Item(
+        stays["id"], stays["title"], stays["problem"], stays["solution"], stays["category"], stays["project"],
+        stays["state"], f"{other['id'][:12]}… says the same; this one would stay: {why}",
+        _source(stays, _standing(stays)), stays["trust"], stays["recorded_at"], 0, max(1, len(_standing(stays))),
+        [other["id"]], [], [], "merge", told,
+    )  # fmt: skip
+
+
+def _standing(told: Mapping[str, Any]) -> list[Mapping[str, Any]]:
+    return [source for source in told["sources"] if source["stands"]]
 
 
 def item(reader: Reader, name: str) -> Item:

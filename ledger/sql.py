@@ -12,7 +12,7 @@ APPLICATION_ID = 0x4C524E31
 SCHEMA_VERSION = 1
 """`PRAGMA user_version` that this program reads; the same as in `tables.py`."""
 
-PROJECTION_VERSION = 4
+PROJECTION_VERSION = 5
 """Changes whenever the projections of an unchanged log would differ; the next write rebuilds them."""
 
 NOW = 2**63 - 1
@@ -221,6 +221,15 @@ FROM learning AS l JOIN learning_state AS s ON s.learning_id = l.id AND s.to_seq
 WHERE s.state = 'current' AND l.erased_by IS NULL AND l.seq > :after ORDER BY l.seq LIMIT :many"""
 """What everything current says, page by page, with its trust and whether a person stands by it."""
 
+OLDER_THAN_NEWEST = "SELECT seq FROM learning ORDER BY seq DESC LIMIT 1 OFFSET :many"
+SETTLED_TEXTS = """SELECT o.problem, o.solution, t.problem, t.solution
+FROM pair AS p JOIN learning AS o ON o.id = p.one_id JOIN learning AS t ON t.id = p.other_id
+WHERE p.to_seq IS NULL AND o.erased_by IS NULL AND t.erased_by IS NULL ORDER BY p.event_seq"""
+"""What those say that a person called different."""
+
+PINNED_AMONG = """SELECT s.learning_id FROM learning_state AS s
+WHERE s.to_seq IS NULL AND s.pinned = 1 AND s.learning_id IN (SELECT value FROM json_each(:ids)) ORDER BY s.learning_id"""
+
 _OF_STATE = f"""JOIN learning_state AS s ON s.learning_id = l.id AND {_HOLDS.format("s")}
 WHERE s.state = :state AND l.erased_by IS NULL AND {_NOT_WITHHELD} AND {_FITS}"""
 NEWEST = f"""SELECT l.seq, l.id FROM learning AS l {_OF_STATE} AND l.seq < :before
@@ -258,8 +267,12 @@ ORIGIN = """SELECT l.seq, l.actor_kind, l.channel, l.batch, l.erased_by,
        (SELECT max(t.seq) FROM touch AS t WHERE t.id = l.id)
 FROM learning AS l WHERE l.id = :id"""
 SOURCES = """SELECT s.kind, s.locator, s.path, s.line, max(s.to_seq IS NULL) AS stands
-FROM source AS s WHERE s.learning_id = :id
+FROM source AS s WHERE s.learning_id = :id OR s.learning_id IN (
+    SELECT k.old_id FROM link AS k JOIN event AS e ON e.seq = k.event_seq
+    WHERE k.new_id = :id AND k.to_seq IS NULL AND e.kind = 'learning.merged')
 GROUP BY s.source_id, s.kind, s.locator, s.path, s.line ORDER BY min(s.from_seq), s.source_id"""
+"""Where a learning stands, and where those do which said the same and were merged into it."""
+
 HISTORY = """SELECT e.seq, e.kind, e.recorded_at, e.actor_kind, e.channel, e.trust,
        (SELECT u.undo_seq FROM undo AS u WHERE u.target_seq = e.seq AND u.to_seq IS NULL) AS undone_by,
        json_extract(CAST(p.body AS TEXT), '$.reason') AS reason, e.batch, e.stream, p.erased_by

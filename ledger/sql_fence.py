@@ -25,6 +25,7 @@ VIEWS = {
     "source": _ONE.format("t.learning_id"),
     "alias": _ONE.format("t.learning_id"),
     "link": f"{_ONE.format('t.old_id')} AND {_ONE.format('t.new_id')}",
+    "pair": f"{_ONE.format('t.one_id')} AND {_ONE.format('t.other_id')}",
     "touch": _ONE.format("t.id")
     + " AND NOT EXISTS (SELECT 1 FROM main.event AS e JOIN main.learning AS o ON o.id = e.stream"
     " WHERE e.seq = t.seq AND o.project NOT IN (%s))",

@@ -40,6 +40,18 @@ OPEN_SOURCES = "SELECT source_id FROM source WHERE learning_id = ? AND to_seq IS
 OPEN_SETTING = """SELECT event_seq FROM setting
 WHERE name = ? AND scope = ? AND machine = ? AND to_seq IS NULL"""
 OPEN_ALIASES = "SELECT event_seq FROM alias WHERE learning_id = ? AND to_seq IS NULL"
+OPEN_PAIRS = """SELECT one_id, other_id, event_seq FROM pair
+WHERE (one_id = :id OR other_id = :id) AND to_seq IS NULL"""
+MERGED_INTO = """SELECT k.new_id FROM link AS k JOIN event AS e ON e.seq = k.event_seq
+WHERE k.old_id = ? AND k.to_seq IS NULL AND e.kind = 'learning.merged' ORDER BY k.event_seq DESC LIMIT 1"""
+"""The learning that stands for one which said the same, by a person's decision."""
+
+MERGED_PLACES = """SELECT k.old_id, s.locator_key FROM link AS k JOIN event AS e ON e.seq = k.event_seq
+JOIN source AS s ON s.learning_id = k.old_id AND s.to_seq IS NULL
+WHERE k.new_id = ? AND k.to_seq IS NULL AND e.kind = 'learning.merged' AND s.locator_key IS NOT NULL
+ORDER BY k.old_id, s.source_id"""
+"""Where that stands which a learning stands for: it is said there too."""
+
 OPEN_JUDGEMENTS = "SELECT learning_id, event_seq FROM judgement WHERE exposure = ? AND to_seq IS NULL"
 OPEN_SUMMARY = "SELECT event_seq FROM session_summary WHERE id = ? AND to_seq IS NULL"
 SUMMARY_OF = """SELECT id, event_seq FROM session_summary

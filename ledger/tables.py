@@ -317,6 +317,23 @@ class SummaryRow(SQLModel, table=True):
     covers_to: str | None = Field(default=None, sa_type=Text)
 
 
+class PairRow(SQLModel, table=True):
+    """One period in which two learnings counted as different, by the event `event_seq`; `one_id` is the smaller id."""
+
+    __tablename__ = "pair"
+    __table_args__ = (
+        CheckConstraint("one_id < other_id", name="pair_ends"),
+        CheckConstraint("to_seq IS NULL OR to_seq > from_seq", name="pair_period"),
+        Index("pair_other", "other_id"),
+        STRICT,
+    )
+    one_id: str = Field(sa_column=Column(Text, primary_key=True))
+    other_id: str = Field(sa_column=Column(Text, primary_key=True))
+    event_seq: int = Field(sa_column=Column(BIG, primary_key=True, autoincrement=False))
+    from_seq: int = Field(sa_column=Column(BIG, primary_key=True, autoincrement=False))
+    to_seq: int | None = Field(default=None, sa_type=BIG)
+
+
 class UndoRow(SQLModel, table=True):
     """One period in which the event `target_seq` was undone by the event `undo_seq`."""
 
@@ -365,6 +382,7 @@ PROJECTION_ROWS: tuple[type[SQLModel], ...] = (
     AliasRow,
     JudgementRow,
     SummaryRow,
+    PairRow,
     UndoRow,
     ProjectionRow,
 )
@@ -545,6 +563,11 @@ SELECT e.stream AS learning_id, l.title, l.project, json_extract(e.data, '$.by')
 FROM event AS e JOIN payload AS p ON p.seq = e.seq LEFT JOIN learning AS l ON l.id = e.stream
 LEFT JOIN learning_state AS s ON s.learning_id = e.stream AND s.to_seq IS NULL
 WHERE e.kind = 'trust.granted'""",
+    """CREATE VIEW pairs AS
+SELECT p.one_id, o.title AS one_title, p.other_id, t.title AS other_title, p.event_seq, e.recorded_at, e.actor_kind,
+       json_extract(CAST(b.body AS TEXT), '$.reason') AS reason, p.from_seq, p.to_seq, p.to_seq IS NULL AS holds
+FROM pair AS p JOIN event AS e ON e.seq = p.event_seq JOIN payload AS b ON b.seq = p.event_seq
+LEFT JOIN learning AS o ON o.id = p.one_id LEFT JOIN learning AS t ON t.id = p.other_id""",
     """CREATE VIEW settings AS
 SELECT s.name, s.scope, s.machine, s.value, s.from_seq AS since_seq, e.recorded_at AS since
 FROM setting AS s JOIN event AS e ON e.seq = s.event_seq WHERE s.to_seq IS NULL AND s.value IS NOT NULL""",

@@ -29,6 +29,7 @@ def now(connection: sqlite3.Connection) -> dict[str, list[tuple[Any, ...]]]:
         "aliases": "SELECT learning_id, event_seq, words FROM alias WHERE to_seq IS NULL",
         "judgements": "SELECT exposure, learning_id, event_seq FROM judgement WHERE to_seq IS NULL",
         "summaries": "SELECT id, event_seq, project, text FROM session_summary WHERE to_seq IS NULL",
+        "pairs": "SELECT one_id, other_id, event_seq FROM pair WHERE to_seq IS NULL",
         "settings": "SELECT name, scope, machine, value FROM setting WHERE to_seq IS NULL",
     }
     return {name: sorted(connection.execute(statement).fetchall()) for name, statement in statements.items()}

@@ -123,6 +123,17 @@ class World:
     def do_summarise(self, draw: Draw) -> None:
         self.ledger.summarise(f"session {draw(2)}", "demo", f"we did {draw(5)} things")
 
+    def do_merge(self, draw: Draw) -> None:
+        for other in self.some(draw)[:1]:
+            for name in self.some(draw):
+                self.append(NewEvent("learning.merged", name, {"supersedes": [other]}, {}, new_event_id()))
+
+    def do_settle(self, draw: Draw) -> None:
+        for other in self.some(draw):
+            for name in self.some(draw):
+                if name != other:
+                    self.append(NewEvent("pair.settled", name, {"other": other}, {}, new_event_id()))
+
     def do_trust(self, draw: Draw) -> None:
         for name in self.some(draw):
             by = ("path", "review")[draw(2)]
@@ -180,7 +191,7 @@ class World:
 
 
 ACTS = tuple(name[3:] for name in dir(World) if name.startswith("do_"))
-WEIGHTS = {"source": 3, "unsource": 4, "record": 4, "supersede": 4, "undo": 5, "redo": 3, "propose": 2, "accept": 2}
+WEIGHTS = {"pin": 2, "source": 3, "unsource": 4, "record": 4, "supersede": 4, "undo": 5, "redo": 3, "propose": 2, "accept": 2}
 NAMES = [name for name in ACTS for _ in range(WEIGHTS.get(name, 1))]
 
 histories = st.lists(st.tuples(st.sampled_from(NAMES), st.integers(0, 2**32)), min_size=5, max_size=40)

@@ -25,6 +25,7 @@ SEEN = {
     "aliases": "SELECT learning_id, words FROM aliases WHERE holds",
     "judgements": "SELECT exposure, learning_id, verdict, keywords FROM judgements WHERE holds",
     "summaries": "SELECT session, project, text FROM summaries WHERE holds",
+    "pairs": "SELECT one_id, other_id FROM pairs WHERE holds",
     "settings": "SELECT name, scope, value FROM settings",
     "trusted": "SELECT learning_id, how, path FROM trusted WHERE holds",
     "imports": "SELECT batch, importer, paths FROM imports",
@@ -54,6 +55,12 @@ def append(ledger: Ledger, *events: NewEvent) -> int:
 def one(ledger: Ledger) -> str:
     """Return a current learning."""
     return ledger.record(DRAFT).id
+
+
+def two(ledger: Ledger) -> str:
+    """Return one of two current learnings."""
+    ledger.record(OTHER)
+    return one(ledger)
 
 
 def candidate(ledger: Ledger) -> str:
@@ -111,6 +118,17 @@ def erase(ledger: Ledger, name: str) -> int:
     return append(ledger, NewEvent("payload.erased", "ledger", data, {}, new_event_id()))
 
 
+def merge(ledger: Ledger, name: str) -> int:
+    """Let a learning stand for another."""
+    other = ledger.record(OTHER).id
+    return append(ledger, NewEvent("learning.merged", name, {"supersedes": [other]}, {}, new_event_id()))
+
+
+def settle(ledger: Ledger, name: str) -> int:
+    """Call two learnings different."""
+    return append(ledger, NewEvent("pair.settled", name, {"other": ledger.record(OTHER).id}, {}, new_event_id()))
+
+
 def head_accepted(ledger: Ledger, name: str) -> int:
     """Accept a head."""
     data = {"anchor_seq": 9, "anchor_hash": "ab" * 32}
@@ -136,6 +154,8 @@ CASES: dict[str, tuple[Callable[[Ledger], str], Callable[[Ledger, str], int]]] =
     "source.removed": (sourced, remove_source),
     "learning.pinned": (one, lambda ledger, name: ledger.pin(name).seq),
     "learning.unpinned": (pinned, lambda ledger, name: ledger.unpin(name).seq),
+    "learning.merged": (two, merge),
+    "pair.settled": (two, settle),
     "trust.granted": (one, grant_trust),
     "aliases.derived": (one, lambda ledger, name: ledger.alias(name, ["connection pool", "pgbouncer"]).seq),
     "exposure.judged": (one, lambda ledger, name: ledger.judge("exp_a", "wrong", learning=name, keywords=["pool"]).seq),

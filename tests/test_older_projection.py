@@ -15,6 +15,7 @@ PROMPT = "pgcat refuses connections from the docker network with PGX4711, how di
 
 OLDER = """
 DROP VIEW aliases; DROP VIEW judgements; DROP VIEW summaries; DROP TABLE session_summary;
+DROP VIEW pairs; DROP TABLE pair;
 DROP TABLE alias_places; DROP TABLE alias_fts; DROP TABLE alias; DROP TABLE judgement;
 DROP TABLE vector; DROP TABLE vector_version;
 UPDATE projection SET version = 1;
