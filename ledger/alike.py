@@ -199,13 +199,17 @@ def _carrying(text: str, bound: set[tuple[str, str]]) -> list[str]:
                 left["not"] = WINDOW
             elif word in _BOUND:
                 left[_BOUND[word]] = 1 if word == "from" else WINDOW
-            elif word in alike or word in telling or not (word in weak or (query.is_filler(word) and not word.isdigit())):
+            elif word in telling or word in alike or _carries(word, weak):
                 carries = alike.get(word) or (word if word in telling else stem(word))
                 carrying.append(carries)
                 bound.update((how, carries) for how, many in left.items() if many > 0)
                 left = {how: many - 1 for how, many in left.items()}
             before = word
     return carrying
+
+
+def _carries(word: str, weak: dict[str, str]) -> bool:
+    return word not in weak and (word.isdigit() or not query.is_filler(word))
 
 
 def _is_turned(one: Text, other: Text) -> bool:

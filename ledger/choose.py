@@ -216,9 +216,9 @@ def _arranged(best: list[Ranked], likeness: "_Likeness") -> list[Ranked]:
             chance = min(one.probability, chance) * 0.999
             standing = one._replace(probability=chance, behind=(reason, lead.id))
             (copies if likeness.copies(one, lead) else placed).append(standing)
-    leads = [one for one in placed if one.behind is None]
-    for group in _groups(leads, likeness.copies):
-        copies += [one._replace(behind=("copy", group[0].id)) for one in group[1:]]
+    placed.sort(key=lambda one: (one.behind is not None, -one.probability, -one.seq))  # what leads stands for the rest
+    for group in _groups(placed, likeness.copies):
+        copies += [one._replace(behind=one.behind or ("copy", group[0].id)) for one in group[1:]]
     copied = {one.id for one in copies}
     kept = sorted((one for one in placed if one.id not in copied), key=lambda one: (-one.probability, -one.seq))
     copies.sort(key=lambda one: (-one.probability, -one.seq))

@@ -41,8 +41,8 @@ ENDS = ("", "\x03", "\x04")
 
 
 @command(
-    Arg("act", "show, accept, reject, release, merge, different or edit; without it, what waits", many="?", default=LIST),
-    Arg("ids", "the item; after merge also what it replaces, else what it is most like; after different both of a pair", many="*"),
+    Arg("act", "show, accept, reject, release, merge, different or edit; without it, a list", many="?", default=LIST),
+    Arg("ids", "the item; after merge also what it replaces, else what it is most like; after different two", many="*"),
     Arg("--problem", "for edit: the situation in your words; `-` reads it from standard input"),
     Arg("--solution", "for edit: what to do then; `-` reads it from standard input"),
     Arg("--reason", "why; kept in the log"),
@@ -135,8 +135,9 @@ def _item(item: dict[str, Any]) -> Iterator[str]:
 
 
 def _twin(other: dict[str, Any]) -> Iterator[str]:
-    labels = [other["project"] or cli_text.ERASED, cli_text.TRUST[other["trust"]], cli_text.day(other["recorded_at"])]
-    yield f"    says too    {cli_text.short(other['id'])} · {' · '.join(labels)} · from {cli_text.line_of(other['source'])}"
+    labels = [cli_text.short(other["id"]), other["project"] or cli_text.ERASED, cli_text.TRUST[other["trust"]]]
+    labels += [f"since {cli_text.day(other['recorded_at'])}", f"from {cli_text.line_of(other['source'])}"]
+    yield f"    says too    {' · '.join(labels)}"
     if cli_text.line_of(other["problem"]) != cli_text.line_of(other["solution"]):
         yield cli_text.indented(other["problem"], "      ")
     yield cli_text.indented(other["solution"], "      → ")

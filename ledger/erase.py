@@ -212,7 +212,7 @@ def _belonging(view: View, named: Iterable[int | str]) -> set[int]:
         acts = project.touching(view.raw, (str(name),)) if name else []
         if name and not acts:
             raise NotFound(f"there is no learning {name}; nothing was erased", "look with `learnings list`")
-        found.update(act.seq for act in acts if act.stream == name or name in (act.data.get("learning"), act.data.get("other")))
+        found.update(act.seq for act in acts if name in (act.stream, act.data.get("learning"), act.data.get("other")))
     return found
 
 

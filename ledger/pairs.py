@@ -33,7 +33,7 @@ class One(NamedTuple):
 
 
 class Pair(NamedTuple):
-    """Two learnings that say one thing; `stays` is the more trusted one, then the one of more sources, then the newer."""
+    """Two learnings that say one thing; `stays` is the more trusted, then the one of more sources, then the newer."""
 
     stays: One
     other: One

@@ -227,9 +227,6 @@ FROM pair AS p JOIN learning AS o ON o.id = p.one_id JOIN learning AS t ON t.id 
 WHERE p.to_seq IS NULL AND o.erased_by IS NULL AND t.erased_by IS NULL ORDER BY p.event_seq"""
 """What those say that a person called different."""
 
-PINNED_AMONG = """SELECT s.learning_id FROM learning_state AS s
-WHERE s.to_seq IS NULL AND s.pinned = 1 AND s.learning_id IN (SELECT value FROM json_each(:ids)) ORDER BY s.learning_id"""
-
 _OF_STATE = f"""JOIN learning_state AS s ON s.learning_id = l.id AND {_HOLDS.format("s")}
 WHERE s.state = :state AND l.erased_by IS NULL AND {_NOT_WITHHELD} AND {_FITS}"""
 NEWEST = f"""SELECT l.seq, l.id FROM learning AS l {_OF_STATE} AND l.seq < :before

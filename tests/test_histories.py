@@ -191,7 +191,8 @@ class World:
 
 
 ACTS = tuple(name[3:] for name in dir(World) if name.startswith("do_"))
-WEIGHTS = {"pin": 2, "source": 3, "unsource": 4, "record": 4, "supersede": 4, "undo": 5, "redo": 3, "propose": 2, "accept": 2}
+WEIGHTS = {"source": 3, "unsource": 4, "record": 4, "supersede": 4, "undo": 5, "redo": 3, "propose": 2, "accept": 2}
+WEIGHTS["pin"] = 2
 NAMES = [name for name in ACTS for _ in range(WEIGHTS.get(name, 1))]
 
 histories = st.lists(st.tuples(st.sampled_from(NAMES), st.integers(0, 2**32)), min_size=5, max_size=40)

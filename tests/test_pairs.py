@@ -11,13 +11,15 @@ from command import Inside, Shell, keys, refused
 
 from importers.plan import plan, vanished
 from importers.registry import scan_paths
-from ledger import alike, decide, ingest, pairs, review
+from ledger import alike, decide, erase, ingest, pairs, review
 from ledger.errors import NotAllowed
 from ledger.ledger import Ledger
 from ledger.model import TRUST_NOTES, Draft, agent, importer, inferred
 
 CACHE = Draft("CI fails after a Node upgrade", "Clear the CI cache after upgrading Node.", "bug-fix", "demo")
 AGAIN = Draft("CI breaks after upgrading node", "After a Node upgrade, clear the cache of CI.", "bug-fix", "demo")
+DISK = Draft("pooler drops connections", "restart the pooler when its disk is full", "env", "demo")
+DISK_AGAIN = Draft("connections dropped", "when its disk is full, the pooler must be restarted", "env", "demo")
 OTHER = CACHE._replace(problem="CI fails after a Ruby upgrade", solution="Clear the CI cache after upgrading Ruby.")
 NOTE = "---\nname: {name}\ndescription: {about}\ntype: reference\n---\n{rule}\n"
 
@@ -174,9 +176,9 @@ def test_three_pairs_are_shown_at_a_time(inside: Inside, shell: Shell) -> None:
     tools = ("pooler", "relay", "shipper", "limiter", "scheduler")
     with Ledger.open(str(shell.file)) as ledger:
         for tool in tools:
-            ledger.record(Draft(f"{tool} drops connections", f"restart the {tool} when its disk is full", "env", "demo"))
-            text = f"when its disk is full, the {tool} must be restarted"
-            ledger.record(Draft(f"connections dropped by the {tool}", text, "env", "demo"))
+            for draft in (DISK, DISK_AGAIN):
+                texts = [text.replace("pooler", tool) for text in (draft.problem, draft.solution)]
+                ledger.record(Draft(*texts, "env", "demo"))
 
     document = inside.document("review")
 
@@ -293,8 +295,6 @@ def test_what_was_called_different_is_not_asked_again_also_in_later_learnings(le
 
 def test_a_settled_pair_stands_in_a_view_and_its_reason_is_erased_with_either(ledger: Ledger) -> None:
     """The view says who called what different and why; the reason goes with each of the two learnings."""
-    from ledger import erase
-
     one, other = ledger.record(CACHE).id, ledger.record(AGAIN).id
     done = decide.different(ledger, other, one, "the second is of the nightly job")
     view = "SELECT one_id, other_id, reason, holds FROM pairs"
@@ -312,8 +312,8 @@ def test_keys_decide_about_a_pair_line_by_line(shell: Shell, inside: Inside) -> 
     """`d` settles, `m` merges; other keys of the queue mean nothing there."""
     with Ledger.open(str(shell.file)) as ledger:
         two(ledger)
-        ledger.record(Draft("pooler drops connections", "restart the pooler when its disk is full", "env", "demo"))
-        ledger.record(Draft("connections dropped", "when its disk is full, the pooler must be restarted", "env", "demo"))
+        ledger.record(DISK)
+        ledger.record(DISK_AGAIN)
 
     done = shell.run("review", "--ask", given=b"a\nd\nm\n")
 
@@ -330,14 +330,13 @@ def test_an_import_says_how_many_say_what_is_there(inside: Inside, tmp_path: Pat
     """One of three new notes says what is there, a later one what a note says: counted, said, and no state changed."""
     inside.record(CACHE.problem, CACHE.solution)
     folder = tmp_path / "memory"
-    pooler = Draft("pooler drops connections", "Restart the pooler when its disk is full.", "env", "demo")
     written(folder, "a", AGAIN)
     written(folder, "b", OTHER)
-    written(folder, "c", pooler)
+    written(folder, "c", DISK)
 
     first = inside.document("import", str(folder), "--project", "demo")
     again = inside.document("import", str(folder), "--project", "demo")
-    written(folder, "d", Draft("dropped connections", "When its disk is full, restart the pooler.", "env", "demo"))
+    written(folder, "d", DISK_AGAIN)
     said = inside("import", str(folder), "--project", "demo")
 
     assert (first["recorded"], first["near"], again["near"]) == (3, 1, 0)

@@ -1,6 +1,6 @@
 """Measure how well pairs of learnings that say the same are told from those that only look like it.
 
-    python evals/near/measure.py [--misses]
+python evals/near/measure.py [--misses]
 """
 
 import json
