@@ -215,6 +215,11 @@ def reviewed(session: Session, memory: Path) -> None:
     session.run("review")
     session.run("review", "show", waits)
     session.run("review", "accept", waits)
+    texts = (("CI after a Node upgrade", "Clear the CI cache after upgrading Node."),
+             ("CI breaks after upgrading node", "After a Node upgrade, clear the cache of CI."))  # fmt: skip
+    one, other = (session.record("record", *said) for said in texts)
+    session.run("review")
+    session.run("review", "different", one, other)
     other = {"format": "learning-ledger-export", "version": 1, "ledger_id": "0" * 36}
     told = {"id": "x", "problem": "a door squeaks", "solution": "oil it", "category": "env", "project": "demo"}
     lines = [json.dumps(line) for line in (other, told | {"state": "current"})]
