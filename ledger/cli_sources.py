@@ -1,0 +1,210 @@
+"""Bring sources into the ledger, for `scan` and for `watch`: which there are, what is left out, and what came of each.
+
+All sources are read before the first is recorded, so that a note that moved from
+one to another keeps its learning. A source that breaks an importer is left out
+with a remark, and the others come in.
+"""
+
+import fnmatch
+import json
+import os
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from ledger import ingest
+from ledger.errors import LedgerError
+from ledger.home import machine_of
+from ledger.ingest import Imported
+from ledger.model import TRUST_FILES, Diagnostic, Reading
+
+if TYPE_CHECKING:
+    from importers.registry import Place
+    from ledger.ledger import Ledger
+    from ledger.reader import Reader
+
+PLACES, EXCLUDED = "scan_paths", "scan_exclude"
+"""The settings with more places to read, and with those to leave out."""
+
+NOTES = "memory-notes"
+
+FAILED = "source-failed"
+"""Code of the diagnostic on a source that broke its importer."""
+
+Progress = Callable[[int, int], None]
+Read = Callable[[Sequence[str]], list[Reading]]
+Part = Callable[[Reading], Iterable[Reading]]
+
+
+class Chosen(NamedTuple):
+    """What of the sources is read.
+
+    `only` and `excluded` are kinds, paths and globs of paths; `since` is the
+    time (seconds since 1970) before which a file was last changed, or an item observed, that is left out.
+    """
+
+    only: tuple[str, ...] = ()
+    excluded: tuple[str, ...] = ()
+    since: float | None = None
+
+    def takes(self, source: "Place") -> bool:
+        """Tell whether a source is read at all."""
+        is_wanted = not self.only or any(
+            _names(one, source.kind, source.path, is_inside=True) or (not source.kind and os.sep not in one)
+            for one in self.only
+        )
+        return is_wanted and not any(_names(one, source.kind, source.path) for one in self.excluded)
+
+    def leaves_out(self, kind: str, path: str | None) -> bool:
+        """Tell whether what stands in a file is left out."""
+        if any(_names(one, kind, path or "") for one in self.excluded):
+            return True
+        if self.only and not any(_names(one, kind, path or "") for one in self.only):
+            return True
+        return self.since is not None and path is not None and _changed_at(path) < self.since
+
+
+def _names(one: str, kind: str, path: str, *, is_inside: bool = False) -> bool:
+    """Tell whether a kind, a path or a glob means a path; `is_inside` also when it means something in it."""
+    if one == kind or fnmatch.fnmatchcase(path, one):
+        return True
+    named, real = _real(one), _real(path)
+    return _is_in(real, named) or (is_inside and _is_in(named, real))
+
+
+def _is_in(path: str, folder: str) -> bool:
+    return path == folder or path.startswith(os.path.join(folder, ""))
+
+
+def _real(path: str) -> str:
+    return os.path.realpath(os.path.expanduser(path))
+
+
+def _changed_at(path: str) -> float:
+    try:
+        return os.lstat(path).st_mtime
+    except OSError:
+        return float("inf")  # one that is gone has just changed
+
+
+# -- which there are -------------------------------------------------------------------------------------------------
+
+
+def listed(reader: "Reader", ledger: str, name: str, *, is_own: bool = False) -> list[str]:
+    """Return the texts of a setting that is a list: the ledger's and this machine's, or this machine's own."""
+    from ledger import sql
+
+    machine = machine_of(ledger)
+    held = [
+        value
+        for setting, scope, other, value in reader.rows(sql.SETTINGS, {})
+        if setting == name and (other == machine if scope == "machine" else not is_own)
+    ]
+    return list(dict.fromkeys(text for value in held for text in json.loads(value)))
+
+
+def sources_of(places: Iterable["Place"], more: Iterable[str]) -> "list[Place]":
+    """Return usual places, then others that are there and are not among those, each once."""
+    from importers.registry import Place
+
+    found: dict[str, Place] = {}
+    for place in places:
+        found.setdefault(f"{place.kind} {_real(place.path)}", place)
+    usual = [(source.kind, _real(source.path)) for source in found.values()]
+    for path in more:
+        real = _real(path)
+        is_known = any(real == place or (kind == NOTES and _is_in(real, place)) for kind, place in usual)
+        if os.path.exists(real) and not is_known:
+            found.setdefault(real, Place("", path))
+    return list(found.values())
+
+
+# -- reading ---------------------------------------------------------------------------------------------------------
+
+
+def readings(sources: Sequence["Place"], read: Read) -> list[Reading]:
+    """Read sources together; when that breaks, one by one, without the one that does."""
+    paths = [source.path for source in sources if os.path.lexists(source.path)]
+    if not paths:
+        return []
+    try:
+        return read(paths)
+    except LedgerError:
+        raise
+    except Exception as error:  # noqa: BLE001 - whatever is wrong with one source, the others come in
+        if len(paths) == 1:
+            return [_broken(paths[0], error)]
+    found = []
+    for source in sources:
+        found += readings([source], read)
+    return found
+
+
+def _broken(path: str, error: Exception) -> Reading:
+    """Return a reading of nothing, which says what went wrong; of the error its type, for its text may quote."""
+    from importers.files import shown
+
+    message = f"it could not be read ({type(error).__name__}, a fault of this program); the source was skipped"
+    told = Diagnostic(shown(path), None, FAILED, message)
+    return Reading(NOTES, TRUST_FILES, (), [], frozenset(), (), (path,), [told])
+
+
+def narrowed(reading: Reading, chosen: Chosen) -> Reading:
+    """Return a reading without what is left out; nothing of that has gone."""
+    kind, since = reading.importer, chosen.since
+    out = {
+        draft.source.path
+        for draft in reading.drafts
+        if draft.source is not None and chosen.leaves_out(kind, draft.source.path)
+    }
+    out |= {path for path in reading.paths if not os.path.isdir(path) and chosen.leaves_out(kind, path)}
+    drafts = [draft for draft in reading.drafts if draft.source is None or draft.source.path not in out]
+    if since is not None:
+        drafts = [draft for draft in drafts if draft.observed_at is None or _seconds(draft.observed_at) >= since]
+    if len(drafts) == len(reading.drafts) and not out:
+        return reading
+    kept = {id(draft) for draft in drafts}
+    # A place of which something is left out was not read as a whole: nothing at it is gone.
+    whole = reading.whole - {one.source.locator for one in reading.drafts if one.source and id(one) not in kept}
+    unread = (*reading.unread, *(path for path in out if path is not None))
+    roots = reading.roots if since is None else ()
+    return reading._replace(drafts=drafts, whole=whole, unread=unread, roots=roots)
+
+
+def _seconds(moment: str) -> float:
+    from datetime import UTC, datetime
+
+    try:
+        found = datetime.fromisoformat(moment)
+    except ValueError:
+        return float("inf")
+    return (found if found.tzinfo else found.replace(tzinfo=UTC)).timestamp()
+
+
+# -- recording -------------------------------------------------------------------------------------------------------
+
+
+def record(
+    ledger: "Ledger",
+    found: Iterable[Reading],
+    sources: Iterable["Place"],
+    parts: Part,
+    progress: Callable[[], Any],
+    how: Mapping[str, bool],
+) -> tuple[list[Imported], list[dict[str, Any]]]:
+    """Bring the ledger up to what was read; return what was done, and a row for each source.
+
+    `parts` divides a reading by whose words it holds; `progress` makes what is told of it.
+    """
+    from importers.plan import plan, vanished
+    from importers.tally import Listening, Tally
+
+    tally = Tally(sources)
+    done = []
+    for reading in found:
+        tally.read(reading)
+        for part in parts(reading):
+            listening = Listening(plan, vanished)
+            with progress() as shown:
+                done.append(ingest.run(ledger, part, listening.plan, listening.vanished, progress=shown, **how))
+            tally.heard(reading.importer, listening)
+    return done, tally.rows()
