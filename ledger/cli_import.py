@@ -17,8 +17,6 @@ from ledger.errors import BadArgument, BadInput
 from ledger.model import TRUST_NOTES, schema_path
 
 if TYPE_CHECKING:
-    from ledger.capture import Notes
-    from ledger.ingest import Imported
     from ledger.ledger import Ledger
 
 EXAMPLE = "example"
@@ -53,8 +51,9 @@ def import_paths(call: Call) -> Result:
 def imported(call: Call, paths: list[str], project: str | None) -> Result:
     """Read the paths and bring the ledger up to them."""
     from importers.plan import plan, vanished
-    from importers.registry import read_note, scan_paths
+    from importers.registry import scan_paths
     from ledger import capture, ingest
+    from ledger.cli_sources import settled
 
     home = os.path.expanduser("~")
 
@@ -69,7 +68,7 @@ def imported(call: Call, paths: list[str], project: str | None) -> Result:
     done = []
     with opened(call) as ledger, said_when_interrupted(call, ledger):
         if not call.given.dry_run:
-            done += settled(ledger, capture.Notes(lambda path: read_note(path, home), plan, vanished), home)
+            done += settled(ledger)
         for reading in readings:
             for part in capture.by_hand(ledger, reading):
                 with bar("recording") as progress:
@@ -89,14 +88,6 @@ def status_of(paths: list[str], document: dict[str, Any]) -> int:
         for one in document["diagnostics"]
     )
     return BadInput.exit_code if is_refused else 0
-
-
-def settled(ledger: "Ledger", notes: "Notes", home: str) -> "list[Imported]":
-    """Do first what hooks have left to be done: it tells whose words the notes hold."""
-    from importers.projects import project_of
-    from ledger import capture
-
-    return capture.settle(ledger, notes, home, project_of).imported
 
 
 @contextmanager

@@ -17,20 +17,31 @@ from ledger.cli_import import (
     opened,
     said_aside,
     said_when_interrupted,
-    settled,
     status_of,
 )
 from ledger.cli_progress import bar
-from ledger.cli_sources import EXCLUDED, FAILED, PLACES, Chosen, listed, narrowed, readings, record, sources_of
+from ledger.cli_sources import (
+    EXCLUDED,
+    FAILED,
+    NOTES,
+    PLACES,
+    Chosen,
+    Pass,
+    bring,
+    listed,
+    narrowed,
+    others,
+    sources_of,
+    usual,
+)
 from ledger.cli_when import ago, before
 from ledger.errors import BadArgument, BadInput
-from ledger.home import client_folder, working_folder
+from ledger.home import client_folder
 from ledger.model import schema_path
 
 if TYPE_CHECKING:
     from importers.registry import Place
     from ledger.ledger import Ledger
-    from ledger.model import Reading
 
 
 @command(
@@ -54,7 +65,7 @@ def scan(call: Call) -> Result:
     _check_paths(call)
     with _opened(call, usual(call)) as ledger:
         undos = list(_remembered(call, ledger)) if ledger is not None else []
-        sources = found(call, ledger)
+        sources = _found(call, ledger)
         chosen = chosen._replace(excluded=(*chosen.excluded, *_left_out(call, ledger)))
         taken = [source for source in sources if chosen.takes(source)]
         for text in undos:
@@ -74,28 +85,16 @@ def _opened(call: Call, places: "list[Place]") -> "Iterator[Ledger | None]":
         yield ledger
 
 
-def usual(call: Call) -> "list[Place]":
-    """Return what stands in the usual places of every kind."""
-    from importers.kinds import Where
-    from importers.registry import usual_places
-
-    return sources_of(usual_places(Where(os.path.expanduser("~"), working_folder(), call.env)), ())
-
-
-def found(call: Call, ledger: "Ledger | None") -> "list[Place]":
-    """Return every source there is: in usual places, of settings, and imported before."""
+def _found(call: Call, ledger: "Ledger | None") -> "list[Place]":
+    """Return every source there is, and say how many memory folders are among them."""
     home = os.path.expanduser("~")
     places = usual(call)
-    more: list[str] = []
-    if ledger is not None:
-        more = [*listed(ledger.reader, ledger.path, PLACES), *ledger.reader.imported_paths()]
-    if call.given.dry_run:
-        more += [os.path.abspath(os.path.expanduser(path)) for path in call.given.add]
     own = client_folder(home)
     shown = "~/.claude" if own == os.path.join(home, ".claude") else own
-    notes = [source for source in places if source.kind == "memory-notes"]
+    notes = [source for source in places if source.kind == NOTES]
     call.remark(f"{len(notes)} memory folders found below {shown}")
-    return sources_of(places, more)
+    more = [] if ledger is None else others(ledger)
+    return sources_of(places, [*more, *(map(_named, call.given.add) if call.given.dry_run else ())])
 
 
 def _left_out(call: Call, ledger: "Ledger | None") -> list[str]:
@@ -160,25 +159,13 @@ def _wished(call: Call, ledger: "Ledger") -> dict[str, list[str]]:
 
 def brought(call: Call, ledger: "Ledger", sources: "list[Place]", chosen: Chosen) -> Result:
     """Read sources and bring the ledger up to them."""
-    from importers.plan import plan, vanished
-    from importers.registry import read_note, scan_paths
-    from ledger import capture, ingest
+    from ledger import ingest
 
-    home, given = os.path.expanduser("~"), call.given
-    with bar("reading") as progress:
-        read = [narrowed(one, chosen) for one in readings(sources, lambda p: scan_paths(p, None, progress, home))]
-    done = []
+    given = call.given
+    how = Pass(lambda reading: narrowed(reading, chosen), given.again, given.dry_run, bar)
     with said_when_interrupted(call, ledger):
-        if not given.dry_run:
-            done += settled(ledger, capture.Notes(lambda path: read_note(path, home), plan, vanished), home)
-
-        def parts(reading: "Reading") -> "list[Reading]":
-            return capture.by_hand(ledger, reading)
-
-        how = {"again": given.again, "dry_run": given.dry_run}
-        more, rows = record(ledger, read, sources, parts, lambda: bar("recording"), how)
-    document: dict[str, Any] = ingest.together([*done, *more]) if (done or more) else {}
-    document["sources"] = rows
+        done, rows = bring(ledger, sources, how)
+    document: dict[str, Any] = ingest.together(done) | {"sources": rows}
     said_aside(call, document)
     named = [*map(_named, given.add), *(source.path for source in sources if not source.kind)]
     status = status_of(named, document)

@@ -8,12 +8,14 @@ with a remark, and the others come in.
 import fnmatch
 import json
 import os
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ledger import ingest
+from ledger.cli_call import Call
 from ledger.errors import LedgerError
-from ledger.home import machine_of
+from ledger.home import machine_of, working_folder
 from ledger.ingest import Imported
 from ledger.model import TRUST_FILES, Diagnostic, Reading
 
@@ -32,7 +34,6 @@ FAILED = "source-failed"
 
 Progress = Callable[[int, int], None]
 Read = Callable[[Sequence[str]], list[Reading]]
-Part = Callable[[Reading], Iterable[Reading]]
 
 
 class Chosen(NamedTuple):
@@ -100,6 +101,19 @@ def listed(reader: "Reader", ledger: str, name: str, *, is_own: bool = False) ->
         if setting == name and (other == machine if scope == "machine" else not is_own)
     ]
     return list(dict.fromkeys(text for value in held for text in json.loads(value)))
+
+
+def usual(call: Call) -> "list[Place]":
+    """Return what stands in the usual places of every kind."""
+    from importers.kinds import Where
+    from importers.registry import usual_places
+
+    return usual_places(Where(os.path.expanduser("~"), working_folder(), call.env))
+
+
+def others(ledger: "Ledger") -> list[str]:
+    """Return the places that settings name, and those that were imported before."""
+    return [*listed(ledger.reader, ledger.path, PLACES), *ledger.reader.imported_paths()]
 
 
 def sources_of(places: Iterable["Place"], more: Iterable[str]) -> "list[Place]":
@@ -183,28 +197,58 @@ def _seconds(moment: str) -> float:
 # -- recording -------------------------------------------------------------------------------------------------------
 
 
-def record(
-    ledger: "Ledger",
-    found: Iterable[Reading],
-    sources: Iterable["Place"],
-    parts: Part,
-    progress: Callable[[], Any],
-    how: Mapping[str, bool],
-) -> tuple[list[Imported], list[dict[str, Any]]]:
-    """Bring the ledger up to what was read; return what was done, and a row for each source.
+class Pass(NamedTuple):
+    """How sources are brought in: what of a reading is taken, and what is told meanwhile."""
 
-    `parts` divides a reading by whose words it holds; `progress` makes what is told of it.
+    fit: Callable[[Reading], Reading]
+    again: bool = False
+    dry_run: bool = False
+    shown: Callable[[str], AbstractContextManager[Progress | None]] = lambda what: nullcontext()
+
+
+def bring(ledger: "Ledger", sources: "Sequence[Place]", how: Pass) -> tuple[list[Imported], list[dict[str, Any]]]:
+    """Read sources, do what hooks left to be done, and bring the ledger up to all; return what was done, and a row each.
+
+    Raises:
+        Locked, NoSpace, GuardFailed …: what was appended before stays, the next pass does the rest.
     """
     from importers.plan import plan, vanished
+    from importers.registry import scan_paths
     from importers.tally import Listening, Tally
+    from ledger import capture
 
+    home = os.path.expanduser("~")
+    with how.shown("reading") as progress:
+        read = readings(sources, lambda paths: scan_paths(paths, None, progress, home))
+    done = [] if how.dry_run else settled(ledger)
     tally = Tally(sources)
-    done = []
-    for reading in found:
+    for reading in map(how.fit, read):
         tally.read(reading)
-        for part in parts(reading):
-            listening = Listening(plan, vanished)
-            with progress() as shown:
-                done.append(ingest.run(ledger, part, listening.plan, listening.vanished, progress=shown, **how))
-            tally.heard(reading.importer, listening)
+        for part in capture.by_hand(ledger, reading):
+            heard = Listening(plan, vanished)
+            with how.shown("recording") as progress:
+                done.append(
+                    ingest.run(
+                        ledger,
+                        part,
+                        heard.plan,
+                        heard.vanished,
+                        again=how.again,
+                        dry_run=how.dry_run,
+                        progress=progress,
+                    )
+                )
+            tally.heard(reading.importer, heard)
     return done, tally.rows()
+
+
+def settled(ledger: "Ledger") -> list[Imported]:
+    """Do first what hooks have left to be done: it tells whose words the notes hold."""
+    from importers.plan import plan, vanished
+    from importers.projects import project_of
+    from importers.registry import read_note
+    from ledger import capture
+
+    home = os.path.expanduser("~")
+    notes = capture.Notes(lambda path: read_note(path, home), plan, vanished)
+    return capture.settle(ledger, notes, home, project_of).imported

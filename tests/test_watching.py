@@ -261,7 +261,9 @@ def test_without_the_systems_events_everything_is_looked_at(said: list[str], mem
     assert "max_user_instances" in said[0]
 
 
-def test_folders_that_cannot_be_watched_are_told(said: list[str], memory: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_folders_that_cannot_be_watched_are_told(
+    said: list[str], memory: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """watchdog passes over them in silence; the limit is the user's, so that it is not really reached here."""
     import ctypes
     import errno
