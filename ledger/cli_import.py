@@ -119,6 +119,7 @@ def said_when_interrupted(call: Call, ledger: "Ledger") -> "Iterator[None]":
 
 
 def said_aside(call: Call, document: dict[str, Any]) -> None:
+    """Say what is no result: that nothing was written, what was masked, what could not be taken."""
     if call.given.dry_run:
         call.remark("dry run: nothing was written")
     for text in document["remarks"]:

@@ -104,11 +104,19 @@ def listed(reader: "Reader", ledger: str, name: str, *, is_own: bool = False) ->
 
 
 def usual(call: Call) -> "list[Place]":
-    """Return what stands in the usual places of every kind."""
+    """Return what stands in the usual places of every kind; a kind that cannot tell costs none of the others."""
+    from importers import note_scan
     from importers.kinds import Where
-    from importers.registry import usual_places
+    from importers.registry import NOTES, Place, table
 
-    return usual_places(Where(os.path.expanduser("~"), working_folder(), call.env))
+    where = Where(os.path.expanduser("~"), working_folder(), call.env)
+    found = []
+    for kind, places in ((NOTES, note_scan.places), *((one.kind, one.places) for one in table())):
+        try:
+            found += [Place(kind, path) for path in places(where)]
+        except Exception as error:  # noqa: BLE001 - what somebody put there is not believed
+            call.remark(f"the usual places of {kind} could not be looked at ({type(error).__name__})")
+    return found
 
 
 def others(ledger: "Ledger") -> list[str]:
@@ -207,7 +215,7 @@ class Pass(NamedTuple):
 
 
 def bring(ledger: "Ledger", sources: "Sequence[Place]", how: Pass) -> tuple[list[Imported], list[dict[str, Any]]]:
-    """Read sources, do what hooks left to be done, and bring the ledger up to all; return what was done, and a row each.
+    """Read sources, do what hooks left, and bring the ledger up to all of it; return what was done, and a row each.
 
     Raises:
         Locked, NoSpace, GuardFailed …: what was appended before stays, the next pass does the rest.
