@@ -104,19 +104,11 @@ def listed(reader: "Reader", ledger: str, name: str, *, is_own: bool = False) ->
 
 
 def usual(call: Call) -> "list[Place]":
-    """Return what stands in the usual places of every kind; a kind that cannot tell costs none of the others."""
-    from importers import note_scan
+    """Return what stands in the usual places of every kind."""
+    from importers import usual
     from importers.kinds import Where
-    from importers.registry import NOTES, Place, table
 
-    where = Where(os.path.expanduser("~"), working_folder(), call.env)
-    found = []
-    for kind, places in ((NOTES, note_scan.places), *((one.kind, one.places) for one in table())):
-        try:
-            found += [Place(kind, path) for path in places(where)]
-        except Exception as error:  # noqa: BLE001 - what somebody put there is not believed
-            call.remark(f"the usual places of {kind} could not be looked at ({type(error).__name__})")
-    return found
+    return usual.places(Where(os.path.expanduser("~"), working_folder(), call.env), call.remark)
 
 
 def others(ledger: "Ledger") -> list[str]:

@@ -12,6 +12,8 @@ from importers.watching import Changed, Target, Watching
 SOON_S = 20.0
 """Longest wait for what has to happen; the machine may be busy."""
 
+NOTHING = Changed(frozenset(), is_all=False, is_built=False)
+
 NEVER_S = 0.6
 """How long nothing must happen; three times as long as something is held back."""
 
@@ -45,65 +47,74 @@ def followed(watching: Watching, folder: Path) -> None:
 
 
 def in_place(folder: Path) -> None:
+    """Write over a note."""
     with open(folder / "old.md", "r+") as file:
         file.write("new")
 
 
 def appended(folder: Path) -> None:
+    """Add to a note."""
     with open(folder / "old.md", "a") as file:
         file.write("more")
 
 
 def renamed_inside(folder: Path) -> None:
+    """Give a new file the name of a note."""
     (folder / ".old.tmp").write_text("new")
     os.replace(folder / ".old.tmp", folder / "old.md")
 
 
 def renamed_from_outside(folder: Path) -> None:
+    """The same, from another folder."""
     (folder.parent / "made").write_text("new")
     os.replace(folder.parent / "made", folder / "old.md")
 
 
 def backed_up(folder: Path) -> None:
+    """Keep the old note under another name meanwhile."""
     os.rename(folder / "old.md", folder / "old.md~")
     (folder / "old.md").write_text("new")
     os.unlink(folder / "old.md~")
 
 
 def deleted_and_created(folder: Path) -> None:
+    """Delete a note and make it anew."""
     os.unlink(folder / "old.md")
     (folder / "old.md").write_text("new")
 
 
 def nested(folder: Path) -> None:
+    """Make folders in folders, with a note."""
     (folder / "a" / "b" / "c").mkdir(parents=True)
     (folder / "a" / "b" / "c" / "new.md").write_text("new")
 
 
 def burst(folder: Path) -> None:
+    """Add two hundred lines, one by one."""
     for number in range(200):
         with open(folder / "old.md", "a") as file:
             file.write(f"{number}\n")
 
 
 def deleted(folder: Path) -> None:
+    """Delete a note."""
     os.unlink(folder / "old.md")
 
 
 def moved_in(folder: Path) -> None:
+    """Move a folder with a note in."""
     (folder.parent / "packed").mkdir()
     (folder.parent / "packed" / "new.md").write_text("new")
     os.rename(folder.parent / "packed", folder / "packed")
 
 
-@pytest.mark.parametrize(
-    "save",
-    [
-        in_place, appended, renamed_inside, renamed_from_outside, backed_up, deleted_and_created, nested, burst, deleted,
-        moved_in,
-    ],
-    ids=lambda save: save.__name__,
+SAVES = (
+    in_place, appended, renamed_inside, renamed_from_outside, backed_up, deleted_and_created, nested, burst, deleted,
+    moved_in,
 )  # fmt: skip
+
+
+@pytest.mark.parametrize("save", SAVES, ids=lambda save: save.__name__)
 def test_every_way_to_save_is_heard_once(watching: Watching, memory: Path, save: Callable[[Path], None]) -> None:
     """One answer for all events of one save, then quiet."""
     followed(watching, memory)
@@ -111,7 +122,7 @@ def test_every_way_to_save_is_heard_once(watching: Watching, memory: Path, save:
     save(memory)
 
     assert watching.changed(SOON_S).keys == {"notes"}
-    assert watching.changed(NEVER_S) == Changed(frozenset(), False, False)
+    assert watching.changed(NEVER_S) == NOTHING
 
 
 def test_a_link_that_is_swapped_is_heard_and_then_followed(watching: Watching, tmp_path: Path) -> None:
@@ -172,7 +183,7 @@ def test_other_names_and_reading_wake_nobody(watching: Watching, memory: Path) -
     (memory / "old.md").read_text()
     os.listdir(memory)
 
-    assert watching.changed(NEVER_S) == Changed(frozenset(), False, False)
+    assert watching.changed(NEVER_S) == NOTHING
 
 
 def test_a_database_is_its_log_too(watching: Watching, tmp_path: Path) -> None:
