@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 PLACES, EXCLUDED = "scan_paths", "scan_exclude"
 """The settings with more places to read, and with those to leave out."""
 
-NOTES = "memory-notes"
+NOTES, PLACE = "memory-notes", "memory-note:"
 
 FAILED = "source-failed"
 """Code of the diagnostic on a source that broke its importer."""
@@ -182,6 +182,28 @@ def narrowed(reading: Reading, chosen: Chosen) -> Reading:
     unread = (*reading.unread, *(path for path in out if path is not None))
     roots = reading.roots if since is None else ()
     return reading._replace(drafts=drafts, whole=whole, unread=unread, roots=roots)
+
+
+def without(reading: "Reading", paths: set[str]) -> "Reading":
+    """Return a reading without what stands in some files, of which nothing has gone."""
+    if not paths:
+        return reading
+    places = tuple(f"{PLACE}{path}#" for path in paths)
+    out = {one.source.locator for one in reading.drafts if one.source is not None and one.source.path in paths}
+    out |= {locator for locator in reading.whole if locator.startswith(places)}
+    drafts = [one for one in reading.drafts if one.source is None or one.source.path not in paths]
+    return reading._replace(drafts=drafts, whole=reading.whole - out, unread=(*reading.unread, *sorted(paths)))
+
+
+def off_paths(ledger: "Ledger", reading: Reading) -> set[str]:
+    """Return the files that say something of a project which is switched off."""
+    from ledger import sql
+    from ledger.settings import is_off
+
+    rows, machine = ledger.reader.rows(sql.SETTINGS, {}), machine_of(ledger.path)
+    off = {project for project in {draft.project for draft in reading.drafts} if is_off(rows, machine, project)}
+    sources = [draft.source for draft in reading.drafts if draft.project in off]
+    return {source.path for source in sources if source is not None and source.path is not None}
 
 
 def _seconds(moment: str) -> float:

@@ -15,13 +15,25 @@ from typing import TYPE_CHECKING, Any
 from importers import watching
 from importers.registry import Place, table
 from importers.watching import Target, Watching
-from ledger import capture, sql
+from ledger import capture
 from ledger.cli_call import Call
 from ledger.cli_progress import Progress, bar
-from ledger.cli_sources import EXCLUDED, NOTES, Chosen, Pass, bring, listed, narrowed, others, sources_of, usual
+from ledger.cli_sources import (
+    EXCLUDED,
+    NOTES,
+    Chosen,
+    Pass,
+    bring,
+    listed,
+    narrowed,
+    off_paths,
+    others,
+    sources_of,
+    usual,
+    without,
+)
 from ledger.errors import LedgerError
-from ledger.home import client_folder, machine_of
-from ledger.settings import is_off
+from ledger.home import client_folder
 
 if TYPE_CHECKING:
     from ledger.ingest import Imported
@@ -165,16 +177,9 @@ class Watcher:
     def _fit(self, ledger: "Ledger", reading: "Reading") -> "Reading":
         """Return a reading without what is left out, switched off, of a robot, or too fresh to tell whose it is."""
         reading = capture.fed(ledger, narrowed(reading, self._chosen))
-        rows, machine = ledger.reader.rows(sql.SETTINGS, {}), machine_of(ledger.path)
-        off = {
-            project
-            for project in {draft.project for draft in reading.drafts}
-            if is_off(rows, machine, project)
-        }  # fmt: skip
-        paths = {draft.source.path for draft in reading.drafts if draft.source is not None and draft.project in off}
         fresh = self._fresh(ledger, reading)
         self._watching.wake([key for key, source in self._sources.items() if _holds(source, fresh)], FRESH_S)
-        return without(reading, {path for path in (*paths, *fresh) if path is not None})
+        return without(reading, off_paths(ledger, reading) | fresh)
 
     def _fresh(self, ledger: "Ledger", reading: "Reading") -> set[str]:
         """Return the notes of which it cannot be told yet whether a person or a tool changed them."""
@@ -221,17 +226,6 @@ class Watcher:
         if text not in self._said:
             self._said.add(text)
             self._call.remark(text)
-
-
-def without(reading: "Reading", paths: set[str]) -> "Reading":
-    """Return a reading without what stands in some files, of which nothing has gone."""
-    if not paths:
-        return reading
-    places = tuple(f"{capture.PLACE}{path}#" for path in paths)
-    out = {one.source.locator for one in reading.drafts if one.source is not None and one.source.path in paths}
-    out |= {locator for locator in reading.whole if locator.startswith(places)}
-    drafts = [one for one in reading.drafts if one.source is None or one.source.path not in paths]
-    return reading._replace(drafts=drafts, whole=reading.whole - out, unread=(*reading.unread, *sorted(paths)))
 
 
 def _ends(source: Place) -> tuple[str, ...] | None:

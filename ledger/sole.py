@@ -1,7 +1,7 @@
 """Be the only process that does something with a ledger: a lock that the kernel keeps, and lets go with the process.
 
 What the file says, the process id of whoever has the lock, is for people: nothing
-is decided by it. The file is never deleted, or two could hold two locks. Lean path.
+is decided by it. The file is never deleted, or two could hold two locks.
 """
 
 import os
