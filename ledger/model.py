@@ -292,6 +292,15 @@ class Diagnostic(NamedTuple):
     message: str
 
 
+class SessionText(NamedTuple):
+    """The client's own summary of a session: which session and project, its text, and the time of the last turn in it."""
+
+    session: str
+    project: str
+    text: str
+    at: str | None
+
+
 class Reading(NamedTuple):
     """What an importer read from one kind of source at one trust.
 
@@ -302,6 +311,8 @@ class Reading(NamedTuple):
     that the caller named for all of it; without it a place that is known keeps
     the project it has. `held` are the locators of drafts that their source
     itself calls sensitive: they are stored, and wait for a person's release.
+    `sessions` tells by locator which session a draft was inferred from: what
+    independent sessions say is agreement. `summaries` are the client's own.
     """
 
     importer: str
@@ -314,6 +325,8 @@ class Reading(NamedTuple):
     diagnostics: list[Diagnostic]
     project: str | None = None
     held: frozenset[str] = frozenset()
+    sessions: dict[str, str] = {}
+    summaries: tuple[SessionText, ...] = ()
 
 
 def plain(value: Any) -> Any:

@@ -87,6 +87,7 @@ LEVELS = {
         "capture",
         "compact",
         "ingest",
+        "sessions_in",
         "trust",
         "review",
         "decide",
