@@ -14,36 +14,43 @@ from typing import NamedTuple
 
 from ledger import query
 
-_MARKERS = frozenset(
-    """
+_MARKED = """
     always never ever please remember keep mind record forget note future going forward onwards actually anymore longer
     instead rather again stop prefer preferred listens listen listening runs run running lives sits stands moved moves
     located default immer niemals merk merke künftig bitte läuft liegt statt désormais toujours jamais maintenant
     souviens tourne écoute siempre nunca jamás recuerda ahora adelante escucha sempre lembra lembre agora roda ricorda
     ascolta nooit altijd onthoud voortaan vanaf draait luistert всегда никогда запомни впредь момента слушает вместо
     repo repository project codebase code dont doesnt use using uses used run call
-    """.split()
-)
+"""
 """Words that make a statement, and say nothing of what it is about."""
 
+_MARKERS = frozenset(_MARKED.split())
+
 _NEGATIVE = re.compile(
-    r"\b(?:never|not|don't|do not|no longer|stop|avoid|nie(?:mals)?|nicht|kein\w*|jamais|pas|plus|nunca|jamás|não|mai|non"
+    r"\b(?:never|not|don't|do not|no longer|stop|avoid|nie(?:mals)?|nicht|kein\w*|jamais|pas|plus|nunca|jamás|não"
+    r"|mai|non"
     r"|nooit|niet|geen|никогда|не)\b|不|别|禁止|ない|やめて",
     re.IGNORECASE,
 )
 _WANTS = re.compile(
-    r"(?i)\b(?:use|using|uses|prefer|with|run|call|nimm|nutze?n?|verwenden?|benutzen?|mit|utilisez?|utilise|utilisons|prends"
-    r"|avec|usa|usamos|usar|utiliza|usiamo|utilizza|prefiere|prefira|con|com|gebruiken?|neem|используй\w*|используем|бери)"
+    r"(?i)\b(?:use|using|uses|prefer|with|run|call|nimm|nutze?n?|verwenden?|benutzen?|mit|utilisez?|utilise"
+    r"|utilisons|prends"
+    r"|avec|usa|usamos|usar|utiliza|usiamo|utilizza|prefiere|prefira|con|com|gebruiken?|neem|используй\w*|используем"
+    r"|бери)"
     r"\s+(?!not\b|no\b)(?P<what>\S+(?:\s+\S+)?)"
     r"|(?:改?用|使用)\s*(?P<cjk>[A-Za-z][A-Za-z0-9_.+-]*)|(?P<wo>[A-Za-z][A-Za-z0-9_.+-]*)\s*を?使(?:って|う|い)"
 )
 _SHUNS = re.compile(
-    r"(?i)(?:\b(?:instead of|rather than|over|and not(?: with)?|not with|no longer use|(?:never|don't|do not|stop|avoid)"
-    r" (?:us(?:e|ing) |run(?:ning)? |call(?:ing)? )|statt|anstatt|anstelle von|und nicht|nicht|kein(?:e|en)?|nie(?:mals)?"
+    r"(?i)(?:\b(?:instead of|rather than|over|and not(?: with)?|not with|no longer use|(?:never|don't|do not|stop"
+    r"|avoid)"
+    r" (?:us(?:e|ing) |run(?:ning)? |call(?:ing)? )|statt|anstatt|anstelle von|und nicht|nicht|kein(?:e|en)?"
+    r"|nie(?:mals)?"
     r"|au lieu d[e']|plutôt qu[e']|et pas|en vez de|en lugar de|y no|em vez de|ao invés de|e não|invece (?:di|che)"
-    r"|al posto di|e non|in plaats van|en niet|вместо|а не)\s*|,\s*(?:not|never|pas|no|não|non|niet|не)\s+)(?P<what>\S+)"
+    r"|al posto di|e non|in plaats van|en niet|вместо|а не)\s*|,\s*(?:not|never|pas|no|não|non|niet"
+    r"|не)\s+)(?P<what>\S+)"
     r"|\s(?:not|nicht|pas|niet)\s+(?!(?:us|run|call|to|be|an?|the|in|on)\b)(?P<bare>[\w.+/-]+)(?=\s*(?:\Z|[.,!;]))"
-    r"|(?:不要用|不用|别用|而不是)\s*(?P<cjk>[A-Za-z][A-Za-z0-9_.+-]*)|(?P<wo>[A-Za-z][A-Za-z0-9_.+-]*)(?:ではなく|じゃなく|の代わりに)"
+    r"|(?:不要用|不用|别用|而不是)\s*(?P<cjk>[A-Za-z][A-Za-z0-9_.+-]*)|(?P<wo>[A-Za-z][A-Za-z0-9_.+-]*)(?:ではなく"
+    r"|じゃなく|の代わりに)"
 )
 _ASCII = re.compile(r"[a-z0-9@/_.+-]+")
 

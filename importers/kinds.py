@@ -31,7 +31,7 @@ class Parsed(NamedTuple):
     is_complete: bool
     rank: float | None = None
     trust: int | None = None
-    sessions: dict[str, str] = {}
+    sessions: Mapping[str, str] = {}
     summaries: tuple[SessionText, ...] = ()
 
 

@@ -19,7 +19,7 @@ from importers.kinds import Importer, Parsed, Where
 from importers.remedies import Remedy, Watch
 from importers.transcript import Turn
 from ledger.home import client_folder
-from ledger.model import TRUST_AGENT, TRUST_INFERRED, Diagnostic, Draft, SessionText, Source, derived_title
+from ledger.model import TRUST_AGENT, TRUST_INFERRED, Diagnostic, Draft, SessionText, Source
 
 KIND = "transcript"
 
@@ -124,19 +124,9 @@ class Gatherer:
         for one in statements.found(turn.text):
             problem = statements.subject_of(one.text, before)
             category, confidence = statements.category_of(one.text)
-            drafts.append(
-                Draft(
-                    problem,
-                    one.text,
-                    category,
-                    self._project_of(turn.cwd),
-                    derived_title(problem),
-                    (),
-                    turn.at,
-                    confidence,
-                    Source(KIND, f"{KIND}:{turn.uuid}#{one.at}", self._path, turn.line),
-                )  # fmt: skip
-            )
+            place = Source(KIND, f"{KIND}:{turn.uuid}#{one.at}", self._path, turn.line)
+            draft = Draft(problem, one.text, category, self._project_of(turn.cwd), observed_at=turn.at, source=place)
+            drafts.append(draft._replace(confidence=confidence))
         return drafts
 
     def _mending(self, one: Remedy) -> Draft:

@@ -81,8 +81,8 @@ class Imported(NamedTuple):
     masked: int
     diagnostics: list[Diagnostic]
     remarks: list[str]
-    candidates: list[dict[str, Any]] = []
-    made: dict[str, str] = {}
+    candidates: Sequence[dict[str, Any]] = ()
+    made: Mapping[str, str] = {}
 
 
 def together(done: Sequence[Imported]) -> dict[str, Any]:
@@ -435,7 +435,7 @@ class _Import:
         return Imported(
             self.batch, counts["recorded"], counts["superseded"], counts["retracted"], max(0, unchanged),
             counts["proposed"], counts["quarantined"], self.skipped, counts["sources_added"],
-            counts["sources_removed"], counts["restored"], masked, self.diagnostics, remarks, [], made,
+            counts["sources_removed"], counts["restored"], masked, self.diagnostics, remarks, (), made,
         )  # fmt: skip
 
 

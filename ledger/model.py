@@ -6,6 +6,7 @@ but the standard library and nothing that reads a file or the environment.
 
 import os
 import time
+from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 CATEGORIES = ("practice", "bug-fix", "tool-pref", "pattern", "workflow", "env")
@@ -293,7 +294,7 @@ class Diagnostic(NamedTuple):
 
 
 class SessionText(NamedTuple):
-    """The client's own summary of a session: which session and project, its text, and the time of the last turn in it."""
+    """The client's own summary of a session: of which session and project, its text, and when it was made."""
 
     session: str
     project: str
@@ -325,7 +326,7 @@ class Reading(NamedTuple):
     diagnostics: list[Diagnostic]
     project: str | None = None
     held: frozenset[str] = frozenset()
-    sessions: dict[str, str] = {}
+    sessions: Mapping[str, str] = {}
     summaries: tuple[SessionText, ...] = ()
 
 

@@ -8,7 +8,7 @@ late, after what replaced it, brings nothing. What is switched off feeds nothing
 
 import json
 import os
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple, Protocol
 
 from ledger import chain, handover, ingest, sql, sql_log
@@ -196,7 +196,7 @@ def _event_id(ledger: Ledger, one: SessionText) -> str:
     return f"{key[:8]}-{key[8:12]}-7{key[13:16]}-8{key[17:20]}-{key[20:32]}"
 
 
-def _strongest(reading: Reading, made: dict[str, str]) -> list[dict[str, Any]]:
+def _strongest(reading: Reading, made: Mapping[str, str]) -> list[dict[str, Any]]:
     """Return the strongest of what was inferred anew: what most sessions show, then what took the fewest changes."""
     if not reading.sessions:
         return []
