@@ -10,7 +10,7 @@ from typing import Any
 
 from importers.registry import Place
 from ledger.ingest import Plan, Vanished
-from ledger.model import Change, Known, Reading, Scan
+from ledger.model import Change, Found, Known, Reading, Scan
 
 
 class Count:
@@ -21,20 +21,21 @@ class Count:
 
 
 class Listening:
-    """A plan and what has vanished, as an import asks for them; what they said last is remembered."""
+    """A plan and what has vanished, as an import asks for them; remembered is what was said last of each list of finds:
+    an import plans anew when somebody else appended meanwhile, and one of transcripts has several rounds."""
 
     def __init__(self, plan: Plan, vanished: Vanished) -> None:
         self._plan, self._vanished = plan, vanished
         self._paths: dict[bytes, str | None] = {}
-        self._said: tuple[list[Change], Known] | None = None
+        self._said: dict[int, tuple[list[Found], list[Change], Known]] = {}
 
     def plan(self, scan: Scan, known: Known, again: bool) -> list[Change]:
-        """Plan as told; an import that has to plan anew is counted once."""
+        """Plan as told."""
         for found in scan.found:
             if found.draft.source is not None:
                 self._paths[found.locator_key] = found.draft.source.path
         changes = self._plan(scan, known, again)
-        self._said = list(changes), known
+        self._said[id(scan.found)] = scan.found, list(changes), known
         return changes
 
     def vanished(
@@ -48,9 +49,10 @@ class Listening:
 
     def changes(self) -> Iterable[tuple[str, str | None]]:
         """Yield what is to be done, as `new`, `changed` or `gone`, and the path where."""
-        if self._said is None:
-            return
-        changes, known = self._said
+        for _, changes, known in self._said.values():
+            yield from self._changes(changes, known)
+
+    def _changes(self, changes: list[Change], known: Known) -> Iterable[tuple[str, str | None]]:
         replaced = {name for change in changes if change.act in ("supersede", "propose") for name in change.ids}
         places: dict[str, list[bytes]] = {}
         for learning in (*known.under_roots, *(one for found in known.by_locator.values() for one in found)):

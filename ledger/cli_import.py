@@ -13,8 +13,9 @@ from typing import TYPE_CHECKING, Any
 
 from ledger.cli_call import DRY_RUN, Arg, Call, Result, command
 from ledger.cli_progress import bar
+from ledger.cli_text import short
 from ledger.errors import BadArgument, BadInput
-from ledger.model import TRUST_NOTES, schema_path
+from ledger.model import TRUST_NOTES, schema_path, shortened
 
 if TYPE_CHECKING:
     from ledger.ledger import Ledger
@@ -50,9 +51,10 @@ def import_paths(call: Call) -> Result:
 
 def imported(call: Call, paths: list[str], project: str | None) -> Result:
     """Read the paths and bring the ledger up to them."""
+    from importers.contrary import Standing
     from importers.plan import plan, vanished
     from importers.registry import scan_paths
-    from ledger import capture, ingest
+    from ledger import capture, ingest, sessions_in
     from ledger.cli_sources import settled
 
     home = os.path.expanduser("~")
@@ -72,10 +74,10 @@ def imported(call: Call, paths: list[str], project: str | None) -> Result:
         for reading in readings:
             for part in capture.by_hand(ledger, reading):
                 with bar("recording") as progress:
-                    done.append(ingest.run(ledger, part, plan, vanished, progress=progress, **how))
+                    done.append(sessions_in.run(ledger, part, plan, vanished, Standing, progress=progress, **how))
     document = ingest.together(done)
     said_aside(call, document)
-    return Result(document, lambda: [line_of(call, document)], status_of(paths, document))
+    return Result(document, lambda: lines_of(call, document), status_of(paths, document))
 
 
 def status_of(paths: list[str], document: dict[str, Any]) -> int:
@@ -161,6 +163,21 @@ COUNTS = (
 
 def _count(number: int, words: str) -> str:
     return f"{number} {words.replace('sources', 'source') if number == 1 else words}"
+
+
+def lines_of(call: Call, document: dict[str, Any]) -> Iterator[str]:
+    """Yield what was done, and the strongest of what was inferred, which waits for a second session or a person."""
+    yield line_of(call, document)
+    yield from strongest(document["candidates"])
+
+
+def strongest(candidates: list[dict[str, Any]]) -> Iterator[str]:
+    """Yield the strongest remedies that were found in transcripts, and where the rest is."""
+    if candidates:
+        yield f"the {len(candidates)} strongest of what mended failures (not shown unasked; all: `learnings review`):"
+    for one in candidates:
+        yield f"  {short(one['id'])}  {shortened(one['problem'])}"
+        yield f"    → {shortened(one['solution'])}"
 
 
 def line_of(call: Call, document: dict[str, Any]) -> str:

@@ -13,7 +13,7 @@ from ledger.cli_import import (
     DEMO,
     EXAMPLE,
     imported,
-    line_of,
+    lines_of,
     opened,
     said_aside,
     said_when_interrupted,
@@ -162,7 +162,7 @@ def brought(call: Call, ledger: "Ledger", sources: "list[Place]", chosen: Chosen
     from ledger import ingest
 
     given = call.given
-    how = Pass(lambda reading: narrowed(reading, chosen), given.again, given.dry_run, bar)
+    how = Pass(lambda reading: narrowed(reading, chosen), chosen.since, given.again, given.dry_run, bar)
     with said_when_interrupted(call, ledger):
         done, rows = bring(ledger, sources, how)
     document: dict[str, Any] = ingest.together(done) | {"sources": rows}
@@ -178,7 +178,7 @@ def _lines(call: Call, document: dict[str, Any]) -> Iterator[str]:
     """Yield the table of a dry run, and what was done, or would be."""
     if call.given.dry_run:
         yield from table(document["sources"])
-    yield line_of(call, document)
+    yield from lines_of(call, document)
 
 
 def table(rows: list[dict[str, Any]]) -> Iterator[str]:

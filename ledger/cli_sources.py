@@ -8,11 +8,11 @@ with a remark, and the others come in.
 import fnmatch
 import json
 import os
+import stat
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from ledger import ingest
 from ledger.cli_call import Call
 from ledger.errors import LedgerError
 from ledger.home import machine_of, working_folder
@@ -81,10 +81,15 @@ def _real(path: str) -> str:
 
 
 def _changed_at(path: str) -> float:
-    try:
-        return os.lstat(path).st_mtime
-    except OSError:
-        return float("inf")  # one that is gone has just changed
+    """Return when a file was last changed, with the log beside it; what is no file, or gone, is as new as can be."""
+    times = []
+    for one in (path, path + "-wal"):
+        try:
+            found = os.lstat(one)
+        except OSError:
+            continue
+        times.append(found.st_mtime if stat.S_ISREG(found.st_mode) else float("inf"))
+    return max(times, default=float("inf"))
 
 
 # -- which there are -------------------------------------------------------------------------------------------------
@@ -135,9 +140,12 @@ def sources_of(places: Iterable["Place"], more: Iterable[str]) -> "list[Place]":
 # -- reading ---------------------------------------------------------------------------------------------------------
 
 
-def readings(sources: Sequence["Place"], read: Read) -> list[Reading]:
-    """Read sources together; when that breaks, one by one, without the one that does."""
-    paths = [source.path for source in sources if os.path.lexists(source.path)]
+def readings(sources: "Sequence[Place]", read: Read, since: float | None = None) -> list[Reading]:
+    """Read sources together; when that breaks, one by one, without the one that does.
+
+    Files last changed before `since` are not even opened, where a source is known by its files.
+    """
+    paths = [path for source in sources for path in _paths(source) if since is None or _changed_at(path) >= since]
     if not paths:
         return []
     try:
@@ -145,12 +153,22 @@ def readings(sources: Sequence["Place"], read: Read) -> list[Reading]:
     except LedgerError:
         raise
     except Exception as error:  # noqa: BLE001 - whatever is wrong with one source, the others come in
-        if len(paths) == 1:
-            return [_broken(paths[0], error)]
+        if len(sources) == 1:
+            return [_broken(sources[0].path, error)]
     found = []
     for source in sources:
-        found += readings([source], read)
+        found += readings([source], read, since)
     return found
+
+
+def _paths(source: "Place") -> list[str]:
+    """Return what of a source is read: of a folder what its kind finds in it, for others' files may stand there too."""
+    from importers.registry import table
+
+    importer = next((one for one in table() if one.kind == source.kind), None)
+    if importer is not None and importer.below is not None and os.path.isdir(source.path):
+        return list(importer.below(source.path))
+    return [source.path] if os.path.lexists(source.path) else []
 
 
 def _broken(path: str, error: Exception) -> Reading:
@@ -223,6 +241,7 @@ class Pass(NamedTuple):
     """How sources are brought in: what of a reading is taken, and what is told meanwhile."""
 
     fit: Callable[[Reading], Reading]
+    since: float | None = None
     again: bool = False
     dry_run: bool = False
     shown: Callable[[str], AbstractContextManager[Progress | None]] = lambda what: nullcontext()
@@ -234,32 +253,25 @@ def bring(ledger: "Ledger", sources: "Sequence[Place]", how: Pass) -> tuple[list
     Raises:
         Locked, NoSpace, GuardFailed …: what was appended before stays, the next pass does the rest.
     """
+    from importers.contrary import Standing
     from importers.plan import plan, vanished
     from importers.registry import scan_paths
     from importers.tally import Listening, Tally
-    from ledger import capture
+    from ledger import capture, sessions_in
 
     home = os.path.expanduser("~")
     with how.shown("reading") as progress:
-        read = readings(sources, lambda paths: scan_paths(paths, None, progress, home))
+        read = readings(sources, lambda paths: scan_paths(paths, None, progress, home), how.since)
     done = [] if how.dry_run else settled(ledger)
+    kept = {"again": how.again, "dry_run": how.dry_run}
     tally = Tally(sources)
     for reading in map(how.fit, read):
         tally.read(reading)
         for part in capture.by_hand(ledger, reading):
             heard = Listening(plan, vanished)
             with how.shown("recording") as progress:
-                done.append(
-                    ingest.run(
-                        ledger,
-                        part,
-                        heard.plan,
-                        heard.vanished,
-                        again=how.again,
-                        dry_run=how.dry_run,
-                        progress=progress,
-                    )
-                )
+                one = sessions_in.run(ledger, part, heard.plan, heard.vanished, Standing, progress=progress, **kept)
+            done.append(one)
             tally.heard(reading.importer, heard)
     return done, tally.rows()
 

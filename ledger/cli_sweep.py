@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from ledger import cli_text, handover, ingest, place
 from ledger.cli_call import Call, Result
-from ledger.cli_import import line_of, opened, said_aside, said_when_interrupted
+from ledger.cli_import import lines_of, opened, said_aside, said_when_interrupted
 from ledger.cli_progress import bar
 from ledger.cli_sources import FAILED, Chosen, Pass, bring, narrowed, off_paths, usual, without
 from ledger.errors import BadInput
@@ -68,7 +68,7 @@ class _Sweep:
             "waiting": self._waiting, "retries": retries,
         }  # fmt: skip
         said_aside(self._call, document)
-        return Result(document, lambda: [self._line(document), line_of(self._call, document)], _status(failed))
+        return Result(document, lambda: [self._line(document), *lines_of(self._call, document)], _status(failed))
 
     # -- which -------------------------------------------------------------------------------------------------------
 
@@ -108,7 +108,7 @@ class _Sweep:
         from importers.registry import Place
 
         given = self._call.given
-        how = Pass(self._fit, given.again, given.dry_run, bar)
+        how = Pass(self._fit, None, given.again, given.dry_run, bar)
         places: list[Place] = [Place(TRANSCRIPT, path) for path in paths]
         return bring(self._ledger, places, how)
 

@@ -89,6 +89,7 @@ LEVELS = {
         "sweeps",
         "compact",
         "ingest",
+        "sessions_in",
         "trust",
         "review",
         "decide",

@@ -67,6 +67,7 @@ def test_a_dry_run_says_what_each_source_would_bring(inside: Inside, home: Path)
         ["memory-notes", "1", "1", "0", "0", "~/.claude/agent-memory/critic"],
         ["memory-notes", "1", "1", "0", "0", "~/demo/.claude/agent-memory/tester"],
         ["claude-mem", "2", "2", "0", "0", "~/.claude-mem/claude-mem.db"],
+        ["transcript", "0", "0", "0", "0", "~/.claude/projects/-demo"],
     ]
     assert done.out.splitlines()[-1].startswith("would have imported: 7 recorded")
     assert not (home / "data").exists()
@@ -85,19 +86,22 @@ def test_a_scan_counts_new_changed_and_gone_for_each_source(inside: Inside, home
     again = table(inside.document("scan"), home)
 
     assert ("memory-notes", ".claude/projects/-shop/memory", 2, 1, 1, 1) in again
-    assert [row[3:] for row in again if "-shop" not in row[1]] == [(0, 0, 0)] * 4
-    assert [row[3:] for row in table(inside.document("scan"), home)] == [(0, 0, 0)] * 5
+    assert [row[3:] for row in again if "-shop" not in row[1]] == [(0, 0, 0)] * 5
+    assert [row[3:] for row in table(inside.document("scan"), home)] == [(0, 0, 0)] * 6
 
 
 def test_a_note_that_moved_to_another_source_keeps_its_learning(inside: Inside, home: Path) -> None:
     """Additions come before removals over all sources."""
-    inside.document("scan")
     projects = home / ".claude" / "projects"
-    os.rename(projects / "-shop" / "memory" / "tabs.md", projects / "-demo" / "memory" / "tabs.md")
+    other = projects / "-demo-src" / "memory"  # of the same repository
+    note(other / "first.md", "Use the fast mirror for packages.")
+    (other.parent / "s2.jsonl").write_text((projects / "-demo" / "s1.jsonl").read_text())
+    inside.document("scan")
+    os.rename(projects / "-demo" / "memory" / "pool.md", other / "pool.md")
 
     done = inside.document("scan")
 
-    assert (done["retracted"], done["recorded"]) == (0, 0) or done["sources_added"] == 1
+    assert (done["retracted"], done["recorded"], done["sources_added"], done["sources_removed"]) == (0, 0, 1, 1)
 
 
 def test_an_added_path_is_remembered_until_it_is_forgotten(inside: Inside, home: Path) -> None:
@@ -153,9 +157,9 @@ def test_wrong_paths_are_refused_before_anything_is_read(inside: Inside, home: P
     [
         (("--only", "claude-mem"), 1),
         (("--only", "memory-notes"), 4),
-        (("--only", "~/.claude/projects"), 2),
-        (("--exclude", "claude-mem"), 4),
-        (("--exclude", "*/-shop/*"), 4),
+        (("--only", "~/.claude/projects"), 3),
+        (("--exclude", "claude-mem"), 5),
+        (("--exclude", "*/-shop/*"), 5),
         (("--only", "memory-notes", "--exclude", "*/agent-memory/*"), 2),
     ],
 )
