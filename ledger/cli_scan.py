@@ -32,6 +32,7 @@ from ledger.cli_sources import (
     narrowed,
     others,
     sources_of,
+    told,
     usual,
 )
 from ledger.cli_when import ago, before
@@ -159,13 +160,11 @@ def _wished(call: Call, ledger: "Ledger") -> dict[str, list[str]]:
 
 def brought(call: Call, ledger: "Ledger", sources: "list[Place]", chosen: Chosen) -> Result:
     """Read sources and bring the ledger up to them."""
-    from ledger import ingest
-
     given = call.given
     how = Pass(lambda reading: narrowed(reading, chosen), chosen.since, given.again, given.dry_run, bar)
     with said_when_interrupted(call, ledger):
         done, rows = bring(ledger, sources, how)
-    document: dict[str, Any] = ingest.together(done) | {"sources": rows}
+    document: dict[str, Any] = told(done) | {"sources": rows}
     said_aside(call, document)
     named = [*map(_named, given.add), *(source.path for source in sources if not source.kind)]
     status = status_of(named, document)
@@ -184,8 +183,8 @@ def _lines(call: Call, document: dict[str, Any]) -> Iterator[str]:
 def table(rows: list[dict[str, Any]]) -> Iterator[str]:
     """Yield the sources as a table with a heading."""
     names = ("kind", "items", "new", "changed", "gone", "path")
-    told = [tuple(_cell(row, name) for name in names) for row in rows]
-    yield from cli_text.aligned([names, *told])
+    cells = [tuple(_cell(row, name) for name in names) for row in rows]
+    yield from cli_text.aligned([names, *cells])
 
 
 def _cell(row: dict[str, Any], name: str) -> str:

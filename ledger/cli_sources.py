@@ -16,11 +16,11 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from ledger.cli_call import Call
 from ledger.errors import LedgerError
 from ledger.home import machine_of, working_folder
-from ledger.ingest import Imported
 from ledger.model import TRUST_FILES, Diagnostic, Reading
 
 if TYPE_CHECKING:
     from importers.registry import Place
+    from ledger.ingest import Imported
     from ledger.ledger import Ledger
     from ledger.reader import Reader
 
@@ -247,7 +247,7 @@ class Pass(NamedTuple):
     shown: Callable[[str], AbstractContextManager[Progress | None]] = lambda what: nullcontext()
 
 
-def bring(ledger: "Ledger", sources: "Sequence[Place]", how: Pass) -> tuple[list[Imported], list[dict[str, Any]]]:
+def bring(ledger: "Ledger", sources: "Sequence[Place]", how: Pass) -> "tuple[list[Imported], list[dict[str, Any]]]":
     """Read sources, do what hooks left, and bring the ledger up to all of it; return what was done, and a row each.
 
     Raises:
@@ -276,7 +276,14 @@ def bring(ledger: "Ledger", sources: "Sequence[Place]", how: Pass) -> tuple[list
     return done, tally.rows()
 
 
-def settled(ledger: "Ledger") -> list[Imported]:
+def told(done: "Sequence[Imported]") -> dict[str, Any]:
+    """Return one answer for what was done, with every key also when that was nothing."""
+    from ledger import ingest
+
+    return ingest.together(done or [ingest.Imported(None, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, [], [])])
+
+
+def settled(ledger: "Ledger") -> "list[Imported]":
     """Do first what hooks have left to be done: it tells whose words the notes hold."""
     from importers.plan import plan, vanished
     from importers.projects import project_of

@@ -9,11 +9,11 @@ import os
 import time
 from typing import TYPE_CHECKING, Any
 
-from ledger import cli_text, handover, ingest, place
+from ledger import cli_text, handover, place
 from ledger.cli_call import Call, Result
 from ledger.cli_import import lines_of, opened, said_aside, said_when_interrupted
 from ledger.cli_progress import bar
-from ledger.cli_sources import FAILED, Chosen, Pass, bring, narrowed, off_paths, usual, without
+from ledger.cli_sources import FAILED, Chosen, Pass, bring, narrowed, off_paths, told, usual, without
 from ledger.errors import BadInput
 from ledger.model import plain
 from ledger.sole import sole
@@ -30,12 +30,13 @@ WORDS = (("failed", "failed and tried again later"), ("waiting", "wait after a f
 """What else is counted, and how it is said."""
 
 LOCK = ".sweeping"
+CLOCK = time.time
 
 
 def sweep(call: Call) -> Result:
     """Take the sessions that have rested for long enough, and what hooks left of them."""
     chosen = Chosen(tuple(call.given.only), tuple(call.given.exclude), call.given.since)
-    now = time.time()
+    now = CLOCK()
     with opened(call) as ledger, sole(ledger.path + LOCK, "being swept", "wait until that process has ended"):
         return _Sweep(call, ledger, chosen, now).result()
 
@@ -56,7 +57,7 @@ class _Sweep:
         with said_when_interrupted(self._call, self._ledger):
             done, rows = self._brought(due)
         taken = [path for path in due if os.path.realpath(path) not in self._off]
-        document: dict[str, Any] = ingest.together(done) | {"sources": rows}
+        document: dict[str, Any] = told(done) | {"sources": rows}
         failed = {one: code for one in taken if (code := _fault(document, one)) is not None}
         if not is_dry:
             for path in taken:
@@ -77,13 +78,13 @@ class _Sweep:
         found = []
         for path in dict.fromkeys([*self._transcripts(), *self._handed]):
             try:
-                told = os.stat(path)
+                now = os.stat(path)
             except OSError:
                 continue
             is_ended = path in self._handed and self._handed[path]
-            if self._now - told.st_mtime < self._call.given.idle and not is_ended:
+            if self._now - now.st_mtime < self._call.given.idle and not is_ended:
                 self._resting += 1
-            elif not self._sweeps.is_due(path, told.st_mtime_ns, self._now):
+            elif not self._sweeps.is_due(path, now.st_mtime_ns, self._now):
                 self._waiting += 1
             else:
                 found.append(path)
@@ -132,9 +133,9 @@ class _Sweep:
                     handover.done(taken)
 
     def _line(self, document: dict[str, Any]) -> str:
-        told = document["swept"]
-        parts = [f"{cli_text.counted(told['taken'], 'session')} taken"]
-        parts += [f"{told[name]} {words}" for name, words in WORDS if told[name]]
+        swept = document["swept"]
+        parts = [f"{cli_text.counted(swept['taken'], 'session')} taken"]
+        parts += [f"{swept[name]} {words}" for name, words in WORDS if swept[name]]
         return ", ".join(parts)
 
 

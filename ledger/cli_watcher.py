@@ -29,6 +29,7 @@ from ledger.cli_sources import (
     off_paths,
     others,
     sources_of,
+    told,
     usual,
     without,
 )
@@ -73,9 +74,9 @@ Told = Callable[[dict[str, Any], list[str]], None]
 class Watcher:
     """A ledger that is kept in step with its sources."""
 
-    def __init__(self, call: Call, told: Told, clock: Callable[[], float] = time.monotonic) -> None:
-        """Hold what is needed; `told` is given what an import did, as a document and as lines."""
-        self._call, self._told, self._clock = call, told, clock
+    def __init__(self, call: Call, tells: Told, clock: Callable[[], float] = time.monotonic) -> None:
+        """Hold what is needed; `tells` is given what an import did, as a document and as lines."""
+        self._call, self._tells, self._clock = call, tells, clock
         self._sources: dict[str, Place] = {}
         self._faults: dict[str, int] = {}
         self._said: set[object] = set()
@@ -193,20 +194,18 @@ class Watcher:
 
     def _reports(self, done: "list[Imported]", rows: list[dict[str, Any]]) -> None:
         """Say what was written, if anything was, and what could not be read, once."""
-        from ledger import ingest
-
-        document = ingest.together(done)
-        for one in document.get("diagnostics", []):
+        document = told(done)
+        for one in document["diagnostics"]:
             at = one["file"] if one["line"] is None else f"{one['file']}:{one['line']}"
             self._once(f"{at}: {one['message']} ({one['code']})")
-        if not document.get("batches"):
+        if not document["batches"]:
             return
         said = [row for row in rows if row["new"] or row["changed"] or row["gone"]]
         at = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
         undo = "; ".join(self._call.typed("undo", "--batch", str(batch)) for batch in document["batches"])
         lines = [f"{at}  {_counted(row)}  {row['kind']}  {row['path']}" for row in said] or [f"{at}  what hooks left"]
         lines[-1] += f"  (undo: {undo})"
-        self._told({"at": at, "sources": said, **document}, lines)
+        self._tells({"at": at, "sources": said, **document}, lines)
 
     def _failed(self, keys: list[str], error: Exception) -> None:
         """Say what failed, and try these again later: later each time."""
