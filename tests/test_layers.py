@@ -43,6 +43,7 @@ LEVELS = {
     2: (
         "place",
         "door",
+        "disk",
         "hits",
         "search",
         "compare",
@@ -118,6 +119,7 @@ LEVELS = {
         "doctor_check",
         "doctor_client",
         "doctor_file",
+        "doctor_http",
         "doctor_notes",
         "doctor_review",
         "doctor_server",
