@@ -6,6 +6,7 @@ Columns were renamed and added over 52 schema versions: what is there is read,
 what is not known is counted. Prompts, summaries, sessions and tool output are no learnings and stay out.
 """
 
+import os
 import sqlite3
 from collections.abc import Iterable
 from datetime import datetime
@@ -15,7 +16,8 @@ from importers import files, foreign_sqlite, json_parts
 from importers.export import LINE_BYTES, Unreadable, check
 from importers.files import Unread
 from importers.json_parts import Broken, Part, Scanner
-from importers.observations import KIND, File, Parsed, project_of_row, time_of
+from importers.kinds import Importer, Parsed, Where
+from importers.observations import KIND, File, project_of_row, time_of
 from ledger.model import Draft
 
 __all__ = ["KIND", "Parsed", "database", "merged", "parse", "read", "sniff"]
@@ -345,3 +347,20 @@ def _is_text(row: Any) -> bool:
 
 def _is_block(row: dict[str, Part]) -> bool:
     return row["type"].raw == b'"text"' and len(row) <= 4
+
+
+def places(where: Where) -> list[str]:
+    """Return the database of a user's claude-mem, when there is one."""
+    folder = where.environ.get("CLAUDE_MEM_DATA_DIR") or os.path.join(where.home, ".claude-mem")
+    path = os.path.join(os.path.expanduser(folder), "claude-mem.db")
+    return [path] if os.path.exists(path) else []
+
+
+IMPORTER = Importer(
+    KIND,
+    sniff,
+    lambda path, project: [read(path, project)],
+    names=(".json", ".db", ".sqlite", ".sqlite3"),
+    merged=merged,
+    places=places,
+)
