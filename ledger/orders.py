@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 
 from ledger.model import schema_path
 
-_TOKEN = (
+_PIECE = (
     r"[a-z][a-z+]{1,9}://[^\s<>()\"'`\]]+"
     r"|[~$./]{0,2}[\w~$*](?:[\w~$*.@:/'’+-]{0,120}[\w*])?"
     r"|(?P<end>[.!?](?=\s|$)|\n\s*\n)|(?P<mark>[,;:()\n{}\[\]|>&—→])"
@@ -98,7 +98,7 @@ def _read(rules: _Rules, text: str) -> tuple[str, list[tuple[int, int]]]:
     A phrase adds its kinds to those of its last word, or of its first where it is an act ("turn off").
     """
     code, spans, words = [_END], [(0, 0)], [""]
-    for token in _pattern(_TOKEN).finditer(_pattern(_HYPHEN).sub(" ", text)):
+    for token in _pattern(_PIECE).finditer(_pattern(_HYPHEN).sub(" ", text)):
         part = token.lastgroup
         word = "" if part else _plain(token[0])
         code.append(_letter(rules, word) if word else (_END if part == "end" else _MARK))
