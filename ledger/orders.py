@@ -104,11 +104,14 @@ def _read(rules: _Rules, text: str) -> tuple[str, list[tuple[int, int]]]:
         code.append(_letter(rules, word) if word else (_END if part == "end" else _MARK))
         spans.append(token.span())
         words.append(word)
+    taken = 0
     for at, word in enumerate(words):
         for phrase, first, last in rules.phrases.get(word, ()):
             if words[at : at + len(phrase)] == phrase:
+                end = at + len(phrase) - 1
                 code[at] = first or code[at]
-                code[at + len(phrase) - 1] = last or code[at + len(phrase) - 1]
+                if last and end > taken:
+                    code[end], taken = last, end
                 break
     return "".join(code), spans
 
