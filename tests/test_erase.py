@@ -209,7 +209,7 @@ def test_a_text_that_only_shares_a_sentence_is_named_and_left(ledger: Ledger) ->
 def test_what_corrected_a_learning_outlives_its_erasure(ledger: Ledger, problem: str) -> None:
     """A successor repeats the problem and says something else: it is named and left, and no file is blamed for it."""
     name = ledger.record(Draft(problem, f"paste {SOLUTION}", "env", "demo")).id
-    new = ledger.supersede(name, problem, "ask the vault for it", "the key was leaked")
+    new = ledger.supersede(name, problem, "ask the vault for it", f"wrong: {problem}")
 
     done = erase.erase(ledger, [name], "secret")
 
