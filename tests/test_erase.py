@@ -553,7 +553,7 @@ def test_a_rescan_skips_the_place_until_it_is_asked_for_again(inside: Inside, sh
     assert not rescan["batches"]
     assert holding(shell.file.parent) == []
     assert (rescan["skipped"], rescan["unchanged"]) == (1, 1)
-    assert "--again" in " ".join(rescan["remarks"])
+    assert ("gate.md", "erased-place") in [(Path(one["file"]).name, one["code"]) for one in rescan["diagnostics"]]
     inside.document("import", "--again", str(memory))
     assert holding(shell.file.parent) == ["ledger.db"]
 
