@@ -234,7 +234,7 @@ class _Import:
         if reading.trust <= TRUST_NOTES:
             self._leave_out_echoes()
         self.batch: int | None = None
-        self.blocked = 0
+        self.blocked: list[Found] = []
         self.made: dict[bytes, str] = {}
         self.counts = dict.fromkeys((*ACTS.values(), "quarantined"), 0)
 
@@ -323,7 +323,7 @@ class _Import:
         known = Knowledge(connection, self.reading.trust).of(
             scan, {name for name, key, _ in standing if bytes(key) in gone}
         )
-        self.blocked = 0 if self.again else sum(one.locator_key in known.blocked for one in self.found)
+        self.blocked = [] if self.again else [one for one in self.found if one.locator_key in known.blocked]
         return head, self.plan(scan, known, self.again)
 
     def _append(self, head: int, changes: Sequence[Change]) -> tuple[int, int]:
@@ -446,20 +446,24 @@ class _Import:
         if self.batch is not None:
             self.ledger.store.refresh_counts()
             remarks.append(f"undo with `learnings undo --batch {self.batch}`")
-        if self.blocked:
-            remarks.append(
-                f"{self.blocked} skipped, because what stood there was erased: see that the files say it no more, "
-                "then `learnings import --again` with their path follows them again"
-            )
         masked = sum(bool(one.redacted) for one in self.found)
         places = [(one.draft.source, self.made.get(one.content_key)) for one in self.found]
         made = {place.locator: name for place, name in places if place is not None and name is not None}
         return Imported(
             self.batch, counts["recorded"], counts["superseded"], counts["retracted"],
-            max(0, unchanged - self.blocked), counts["proposed"], counts["quarantined"],
-            self.skipped + self.blocked, counts["sources_added"],
-            counts["sources_removed"], counts["restored"], masked, self.diagnostics, remarks, (), made,
+            max(0, unchanged - len(self.blocked)), counts["proposed"], counts["quarantined"],
+            self.skipped + len(self.blocked), counts["sources_added"],
+            counts["sources_removed"], counts["restored"], masked, [*self.diagnostics, *self._skips()], remarks, (), made,
         )  # fmt: skip
+
+    def _skips(self) -> Iterable[Diagnostic]:
+        for one in self.blocked:
+            assert one.draft.source is not None
+            path, line = one.draft.source.path or one.draft.source.locator, one.draft.source.line
+            message = (
+                "what stood there was erased, so it was skipped; once it says that no more, import it with --again"
+            )
+            yield Diagnostic(path, line, "erased-place", message)
 
 
 def _said(draft: Draft) -> str:

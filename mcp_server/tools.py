@@ -316,7 +316,8 @@ def _shown(session: Session, reader: Reader, asked: str) -> dict[str, Any] | Non
     if learning["state"] in WITHHELD or learning["erased_by"] is not None:
         return None
     (capped,) = reader.get([name])
-    return learning | {"problem": capped.problem, "solution": capped.solution, "cut": capped.cut}
+    places = [one | {key: _harmless(one[key]) for key in ("locator", "path")} for one in learning["sources"]]
+    return learning | {"problem": capped.problem, "solution": capped.solution, "cut": capped.cut, "sources": places}
 
 
 def _said(hit: dict[str, Any]) -> dict[str, Any]:
@@ -328,12 +329,12 @@ def _said(hit: dict[str, Any]) -> dict[str, Any]:
     }
 
 
-def _harmless(reason: str | None) -> str | None:
-    """Return why something was done, or that it is withheld: reasons of other sessions are texts like learnings."""
+def _harmless(text: str | None) -> str | None:
+    """Return a reason or a place, or that it is withheld: others wrote them, and they are read like learnings."""
     from ledger import screen
 
-    found = screen.screen(reason) if reason else ()
-    return f"(withheld: {found[0].reason})" if found else reason
+    found = screen.screen(text) if text else ()
+    return f"(withheld: {found[0].reason})" if found else text
 
 
 def _client_files() -> list[str]:
