@@ -9,7 +9,7 @@ is known to the registry.
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import NamedTuple
 
-from ledger.model import TRUST_FILES, Diagnostic, Draft
+from ledger.model import NO_PAST, TRUST_FILES, Diagnostic, Draft, Past, Source
 
 
 class Parsed(NamedTuple):
@@ -20,7 +20,8 @@ class Parsed(NamedTuple):
     so that what is not in `whole` has gone: never of a sample, nor of a file
     of which a part could not be read. `rank` orders files of one kind that
     say different things of one place, the best first; None when nothing
-    tells. `trust` is that of the drafts where it is not their importer's.
+    tells. `trust` is that of the drafts where it is not their importer's; `past`
+    what the file tells of its rows' past.
     """
 
     drafts: list[Draft]
@@ -30,6 +31,7 @@ class Parsed(NamedTuple):
     is_complete: bool
     rank: float | None = None
     trust: int | None = None
+    past: Past = NO_PAST
 
 
 class Where(NamedTuple):
@@ -89,3 +91,15 @@ class Gathered:
         self.diagnostics: list[Diagnostic] = []
         self.read: list[str] = []
         self.held: set[str] = set()
+        self.replaced: dict[str, tuple[str, ...]] = {}
+        self.fates: dict[str, str] = {}
+        self.origins: dict[str, tuple[Source, ...]] = {}
+
+    def take(self, parsed: Parsed) -> None:
+        """Add what a file says, but for its drafts, which are put together with those of others."""
+        self.whole |= parsed.whole
+        self.held |= parsed.held
+        self.diagnostics += parsed.diagnostics
+        self.replaced.update(parsed.past.replaced)
+        self.fates.update(parsed.past.fates)
+        self.origins.update(parsed.past.origins)

@@ -16,7 +16,7 @@ from importers.kinds import Gathered, Importer, Parsed, Where
 from importers.note_scan import Notes
 from ledger import own_copy
 from ledger.errors import BadArgument
-from ledger.model import PROJECT_CHARS, TRUST_FILES, TRUST_NOTES, Diagnostic, Reading
+from ledger.model import PROJECT_CHARS, TRUST_FILES, TRUST_NOTES, Diagnostic, Past, Reading
 
 Progress = Callable[[int, int], None]
 """Told while files are read: how many are done, and of how many."""
@@ -265,9 +265,7 @@ class _Scan:
                 part.paths.append(path)
             self.parsed.setdefault((importer.kind, trust), []).append(parsed)
             part.read.append(path)
-            part.whole |= parsed.whole
-            part.held |= parsed.held
-            part.diagnostics += parsed.diagnostics
+            part.take(parsed)
             if parsed.is_complete:
                 part.roots.append(path)
 
@@ -286,6 +284,7 @@ class _Scan:
             part.diagnostics,
             self.project,
             frozenset(part.held),
+            Past(part.replaced, part.fates, part.origins),
         )
 
 
