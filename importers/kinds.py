@@ -6,6 +6,7 @@ for it (`below`). `places` are where its files usually are. Nothing else of it
 is known to the registry.
 """
 
+import sqlite3
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import NamedTuple
 
@@ -47,9 +48,32 @@ def no_places(where: Where) -> list[str]:
     return []
 
 
+def no_database(connection: sqlite3.Connection) -> bool:
+    """Return that a database is none of a kind without one."""
+    return False
+
+
 def all_drafts(parsed: Iterable[Parsed]) -> list[Draft]:
     """Return the drafts of several files, in their order."""
     return [draft for one in parsed for draft in one.drafts]
+
+
+def best_said(all_parsed: Iterable[Parsed]) -> list[Draft]:
+    """Return the drafts of several files: where two say different things of one place, the best ranked says it.
+
+    A database outranks every export, a later export an earlier one.
+    """
+    drafts: list[Draft] = []
+    said: set[str] = set()
+    for parsed in sorted(all_parsed, key=lambda one: one.rank if one.rank is not None else 0.0):
+        drafts += [
+            draft
+            for draft in parsed.drafts
+            if parsed.rank is None or draft.source is None or draft.source.locator not in said
+        ]
+        if parsed.rank is not None:
+            said |= parsed.whole
+    return drafts
 
 
 class Importer(NamedTuple):
@@ -63,6 +87,9 @@ class Importer(NamedTuple):
             `files.Unread` when nothing of it can be taken.
         trust: of its drafts, unless a `Parsed` says another.
         names: ends of file names that are looked at when a folder is walked.
+        holds: given a read-only copy of a SQLite database, whether it is this
+            kind's. Such files are never asked by `sniff`.
+        database: reads that copy, as `read` reads a file.
         merged: puts the drafts of several files of this kind together.
         below: what of this kind a named folder holds, as paths for `read`. The
             folder itself: all of it is this kind's, and no note of it is read by others.
@@ -74,6 +101,8 @@ class Importer(NamedTuple):
     read: Callable[[str, str | None], Sequence[Parsed]]
     trust: int = TRUST_FILES
     names: tuple[str, ...] = ()
+    holds: Callable[[sqlite3.Connection], bool] = no_database
+    database: Callable[[sqlite3.Connection, str, str | None], Sequence[Parsed]] | None = None
     merged: Callable[[Iterable[Parsed]], list[Draft]] = all_drafts
     below: Callable[[str], Iterable[str]] | None = None
     places: Callable[[Where], list[str]] = no_places
