@@ -94,6 +94,7 @@ class Importer(NamedTuple):
         below: what of this kind a named folder holds, as paths for `read`. The
             folder itself: all of it is this kind's, and no note of it is read by others.
         places: where this kind usually is; only what exists.
+        is_markdown: whether `sniff` is asked of `.md` files too, before they are taken for memory notes.
     """
 
     kind: str
@@ -106,6 +107,7 @@ class Importer(NamedTuple):
     merged: Callable[[Iterable[Parsed]], list[Draft]] = all_drafts
     below: Callable[[str], Iterable[str]] | None = None
     places: Callable[[Where], list[str]] = no_places
+    is_markdown: bool = False
 
 
 class Gathered:

@@ -64,7 +64,6 @@ _LIKELY = {
     "architecture": "pattern", "anti_pattern": "practice", "preference_signal": "tool-pref", "planning": "workflow",
     "ceremony": "workflow", "milestone": "workflow",
 }  # fmt: skip
-_MISTAKE = re.compile(r"Pattern: (.*?)\nContext: (.*?)\nWrong: (.*?)\nRight: (.*)", re.DOTALL)
 _EXPORT = re.compile(rb'"(?:export_metadata|exporter_version)"\s*:|"memories"\s*:\s*\[')
 _HASH = re.compile(rb'"content_hash"\s*:|"memories"\s*:\s*\[\s*\]|"exporter_version"\s*:')
 
@@ -127,14 +126,10 @@ class _Memories(Collected):
             self.after[locator] = _locator(new)
         more: dict[str, Any] = {"line": line, "at": time_of(row.get("created_at"), row.get("created_at_iso"))}
         kept = [kind, *(tag for tag in tags if not tag.startswith("project:"))]
-        found = _MISTAKE.fullmatch(content)
-        if found is not None and all(found.group(1, 4)):
-            pattern, context, wrong, right = (part.strip() for part in found.groups())
-            problem = f"{pattern}\n{context}" if context else pattern
-            solution = f"{right}\n\nNot: {wrong}" if wrong else right
-            if pattern and right:
-                self.add(locator, problem, solution, ("bug-fix", "sure"), project, tags=kept, **more)
-                return
+        mistake = _mistake(content)
+        if mistake is not None:
+            self.add(locator, *mistake, ("bug-fix", "sure"), project, tags=kept, **more)
+            return
         self.add_text(locator, content, _category(kind, content), project, tags=kept, **more)
 
     def linked(self, *, is_complete: bool, rank: float | None = None) -> Parsed:
@@ -230,6 +225,18 @@ def parse(raw: bytes, path: str, project: str | None = None) -> list[Parsed]:
     written = time_of(None, told(head, "export_timestamp"))
     rank = -datetime.fromisoformat(written).timestamp() if written is not None else 0.0
     return [found.linked(is_complete=False, rank=rank)]
+
+
+def _mistake(content: str) -> tuple[str, str] | None:
+    """Return problem and solution of a note on a mistake, None for any other text."""
+    pattern, has_context, rest = content.removeprefix("Pattern: ").partition("\nContext: ")
+    context, has_wrong, rest = rest.partition("\nWrong: ")
+    wrong, has_right, right = rest.partition("\nRight: ")
+    is_one = content.startswith("Pattern: ") and has_context and has_wrong and has_right
+    if not (is_one and pattern.strip() and right.strip()):
+        return None
+    problem = "\n".join(part.strip() for part in (pattern, context) if part.strip())
+    return problem, f"{right.strip()}\n\nNot: {wrong.strip()}" if wrong.strip() else right.strip()
 
 
 def _locator(name: str) -> str:

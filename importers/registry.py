@@ -38,9 +38,17 @@ def table() -> tuple[Importer, ...]:
 
     Imported when they are asked for: a hook that reads one note needs none of them.
     """
-    from importers import claude_mem, export, mcp_memory_service
+    from importers import agent_files, basic_memory, claude_mem, export, mcp_memory_service, mem0, memory_server
 
-    return (export.IMPORTER, mcp_memory_service.IMPORTER, claude_mem.IMPORTER)
+    return (
+        export.IMPORTER,
+        mcp_memory_service.IMPORTER,
+        memory_server.IMPORTER,
+        mem0.IMPORTER,
+        basic_memory.IMPORTER,
+        *agent_files.IMPORTERS,
+        claude_mem.IMPORTER,  # the last: it takes every other database and `.json`, and says what is wrong with it
+    )
 
 
 class Place(NamedTuple):
@@ -223,7 +231,7 @@ class _Scan:
             self._list(real, self.rows)
         elif stat.S_ISDIR(mode):
             self._add_folder(real)
-        elif memory_notes.sniff(real):
+        elif memory_notes.sniff(real) and not self._is_others_note(real):
             self.notes.add_file(real)
         else:
             self._add_file(real)
@@ -238,8 +246,16 @@ class _Scan:
                 is_claimed = is_claimed or path == root
         if not is_claimed:
             names = tuple(dict.fromkeys(name for importer in table() for name in importer.names))
-            for path in self.notes.add_folder(root, names):
+            for path in self.notes.add_folder(root, names, self.listed):
                 self._add_file(path)
+
+    def _is_others_note(self, path: str) -> bool:
+        """Tell whether a Markdown file is of another kind than memory notes."""
+        try:
+            head = files.read_head(path, HEAD_BYTES, is_resolved=True)
+        except Unread:
+            return False  # whoever reads it says why
+        return any(one.is_markdown and one.sniff(head, path) for one in table())
 
     def _add_file(self, path: str) -> None:
         """List a file of a kind in the table; say what else was named."""
@@ -288,6 +304,7 @@ class _Scan:
         for done, path in enumerate(notes, 1):
             self.notes.read(path)
             yield done, total
+        self.notes.read_marks()
         for done, (path, importer) in enumerate(others, len(notes) + 1):
             self._read(path, importer)
             yield done, total
