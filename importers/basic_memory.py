@@ -134,7 +134,8 @@ class _Notes(Collected):
     def note(self, text: str, path: str) -> None:
         """Add what a note says."""
         header = headers.parse(text, path)
-        self.diagnostics += [one for one in header.diagnostics if one.code.startswith("header-")]
+        theirs = ("header-reserved",)  # `permalink`, `created` and the like are what this tool writes
+        self.diagnostics += [one for one in header.diagnostics if one.code not in theirs]
         title = header.text("title") or re.sub(r"[_-]+", " ", os.path.splitext(os.path.basename(path))[0]).strip()
         at = time_of(None, _said(header.raw, "created") or _said(header.raw, "date"))
         locator = f"{KIND}:{path}#"

@@ -27,7 +27,8 @@ from importers.kinds import Importer, Parsed, Where, best_said
 from importers.subjects import categorised
 from ledger.model import EVERYWHERE
 
-KIND = "mem0"
+KIND = "mem-zero"
+"""Kinds of sources are letters and hyphens."""
 TABLE = "history"
 JSON_BYTES = 128 << 20
 

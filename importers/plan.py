@@ -92,6 +92,7 @@ class _Planner:
         self.known = known
         self.again = again
         self.left = scan.whole | scan.gone
+        self.outdated = frozenset(key for one in scan.found for key in one.replaces)
         self.told = frozenset(one.locator_key for one in scan.found) | scan.whole
         self.places = self._places(scan)
         self.learnings = {one.id: one for ones in known.by_content.values() for one in ones}
@@ -166,7 +167,10 @@ class _Planner:
         """
         if place.key not in self.left:
             return
+        says = {found.content_key for found in place.found}
         for learning in place.old:
+            if learning.state == "superseded" and learning.content_key in says:
+                continue  # its text was said anew in its place, and in that of others
             if place.key in learning.stands_at and learning.id not in stays and place.key not in learning.kept_at:
                 self.leaving.setdefault(learning.id, set()).add(place.key)
 
@@ -231,7 +235,7 @@ class _Planner:
 
     def _revive(self, found: Found, learning: KnownLearning) -> None:
         """Take back the importer's own retraction or rejection, once; flagged texts stay where they are."""
-        is_wanted = not found.findings and _is_held_true(found)
+        is_wanted = not found.findings and found.fate in ("", "current") and found.locator_key not in self.outdated
         if learning.retract_seq is not None and learning.id not in self.revived and is_wanted:
             self.revived.add(learning.id)
             self.additions.append(Change("undo", ids=(learning.id,), seq=learning.retract_seq))
