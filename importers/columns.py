@@ -103,7 +103,10 @@ class _Rows(Collected):
         delimiter, header = self._header(text)
         with _long_cells():
             reader = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter, strict=True)
-            next(reader)
+            try:
+                next(reader)
+            except csv.Error:
+                raise Unread("no-rows", "the quotes of its first line do not fit; the file was skipped") from None
             while True:
                 line = reader.line_num + 1
                 try:

@@ -1,5 +1,6 @@
 """Other tools' memories: what comes in of each, counted by hand, what stays out, and what a second import does."""
 
+import random
 import sqlite3
 from collections.abc import Callable, Iterator
 from contextlib import closing
@@ -15,7 +16,7 @@ from importers.files import Unread
 from importers.plan import plan, vanished
 from ledger import export, ingest
 from ledger.ledger import Ledger
-from ledger.model import STATES
+from ledger.model import STATES, Draft
 
 
 @pytest.fixture
@@ -546,3 +547,41 @@ def test_sources_of_one_text_fold_into_one_learning(ledger: Ledger, tmp_path: Pa
     (row,) = export.learnings(ledger.reader, STATES)
     assert sorted(one["kind"] for one in row["sources"]) == ["gemini-memory", "memory-server"]
     assert answer["sources_added"] == 1
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_imports_in_any_order_and_repeated_end_alike(tmp_path: Path, seed: int) -> None:
+    """Seven sources, shuffled and twice over: the same texts are current, and a third round adds nothing."""
+    with Ledger.init(str(tmp_path / "other.db")) as elsewhere:
+        old = elsewhere.record(Draft("which port", "Use port 1234", "env", "shop"))
+        elsewhere.supersede([old.id], "which port", "Use port 4321", "moved")
+        export.write(str(tmp_path / "own.jsonl"), export.jsonl(elsewhere.reader, STATES, "2026-11-30T00:00:00Z"))
+    (tmp_path / "mms.json").write_bytes(other.exported(NEW))
+    (tmp_path / "graph.jsonl").write_bytes(other.GRAPH)
+    (tmp_path / "list.json").write_bytes(other.LISTED.replace(b'"shop"', b'""'))
+    (tmp_path / "GEMINI.md").write_bytes(other.GEMINI)
+    steps = (("a1", None, "Use port 5432", "ADD"), ("a1", "Use port 5432", "Use port 6543", "UPDATE"))
+    sources = [
+        other.store(tmp_path / "mms.db", *ROWS),
+        other.history(tmp_path / "history.db", *steps),
+        *(tmp_path / name for name in ("own.jsonl", "mms.json", "graph.jsonl", "list.json", "GEMINI.md")),
+    ]
+
+    with Ledger.init(str(tmp_path / "ledger.db")) as ledger:
+        draw = random.Random(seed)
+        for _ in range(2):
+            draw.shuffle(sources)
+            for source in sources:
+                imported(ledger, source)
+        head = ledger.store.head()
+        for source in sources:
+            imported(ledger, source)
+
+        assert ledger.store.head() == head
+        current = [(row["project"], row["solution"]) for row in export.learnings(ledger.reader, ("current",))]
+        assert sorted(current) == [
+            ("*", "CI runs on port 8080"), ("*", "Use port 6543"), ("*", "Use uv, not pip"),
+            ("*", "deploys with make"), ("*", "uses port 6543"),
+            ("shop", "Tests run with -n 2"), ("shop", "Use port 4321"), ("shop", "Use port 6543"),
+            ("shop", "prune images\n\nNot: rm -rf"),
+        ]  # fmt: skip
