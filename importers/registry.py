@@ -6,16 +6,18 @@ wrote (2); files of a repository, and exports, may come from anybody (1).
 Nothing is taken from the environment but what is passed in.
 """
 
+import hashlib
 import os
 import stat
 from collections.abc import Callable, Iterable, Iterator
 
 from importers import claude_mem, export, files, memory_notes, projects
 from importers.files import Unread
-from ledger import own_copy
+from ledger import checkpoints, own_copy
+from ledger.checkpoints import Checkpoints
 from ledger.errors import BadArgument
 from ledger.home import client_folder
-from ledger.model import EVERYWHERE, PROJECT_CHARS, TRUST_FILES, TRUST_NOTES, Diagnostic, Draft, Reading
+from ledger.model import EVERYWHERE, PROJECT_CHARS, TRUST_FILES, TRUST_NOTES, Diagnostic, Draft, Mark, Reading
 
 Progress = Callable[[int, int], None]
 """Told while files are read: how many are done, and of how many."""
@@ -47,6 +49,7 @@ def scan_paths(
     progress: Progress | None = None,
     home: str | None = None,
     loose: int = TRUST_NOTES,
+    seen: Checkpoints | None = None,
 ) -> list[Reading]:
     """Read files and folders.
 
@@ -57,6 +60,7 @@ def scan_paths(
         home: the user's home folder; what lies below its `.claude` is the user's own.
         loose: trust of a folder outside any repository: that of own notes when
             a person named it, `TRUST_FILES` when an agent did.
+        seen: what is known of sources that have not changed, which are passed over; None reads all of them.
 
     Returns:
         One reading for each importer and trust, in that order. Whatever could
@@ -67,7 +71,7 @@ def scan_paths(
     """
     _check_project(project)
     asked = list(paths)
-    scan = _Scan(project, progress, home, loose)
+    scan = _Scan(project, progress, home, loose, seen)
     missing = [path for path in asked if not scan.add(path)]
     if asked and len(missing) == len(asked):
         shown = ", ".join(files.shown(path) for path in missing)
@@ -144,12 +148,25 @@ class _Part:
         self.diagnostics: list[Diagnostic] = []
         self.read: list[str] = []
         self.held: set[str] = set()
+        self.marks: dict[str, Mark] = {}
+        self.passed = 0
+
+    def passes(self, path: str, items: int) -> None:
+        """Pass over a source of which nothing has changed: what stands there stays."""
+        self.read.append(path)
+        self.unread.append(path)
+        self.passed += items
 
 
 class _Scan:
     """Paths on their way to readings: first all are listed, then all are read."""
 
-    def __init__(self, project: str | None, progress: Progress | None, home: str | None, loose: int) -> None:
+    def __init__(
+        self, project: str | None, progress: Progress | None, home: str | None, loose: int,
+        seen: Checkpoints | None = None,
+    ) -> None:  # fmt: skip
+        self.seen = seen
+        self.listed = ""
         self.project = project
         self.loose = loose
         self.progress = progress
@@ -164,6 +181,7 @@ class _Scan:
         self.projects: dict[str, str] = {}
         self.trusts: dict[str, int] = {}
         self.linked: dict[str, str] = {}
+        self.looks: dict[str, checkpoints.Look] = {}
 
     def leads(self, named: str, real: str) -> None:
         """Hear which folder is meant by a name: a memory folder that is a link is of the project whose it is."""
@@ -276,6 +294,7 @@ class _Scan:
 
     def readings(self) -> list[Reading]:
         """Read everything listed."""
+        self._look_at_claude_mem()
         work = [
             *((self._read_note, path) for path in sorted(self.notes)),
             *((self._read_export, p) for p in self.exports),
@@ -307,10 +326,17 @@ class _Scan:
             part.diagnostics,
             self.project,
             frozenset(part.held),
+            part.marks,
+            part.passed,
         )
 
     def _read_note(self, path: str) -> None:
         part = self._part(NOTES, path)
+        now = self._look(path)
+        items = self.seen.unchanged(now) if self.seen is not None else None
+        if items is not None:
+            part.passes(path, items)
+            return
         try:
             text, left_out = files.read_note(path)
         except Unread as error:
@@ -318,7 +344,14 @@ class _Scan:
                 part.unread.append(path)
             part.diagnostics.append(Diagnostic(files.shown(path), None, error.code, error.message))
             return
+        content = text.encode("utf-8", "surrogatepass")
+        items = self.seen.same(now, content) if self.seen is not None and not left_out else None
+        if items is not None:
+            part.passes(path, items)
+            return
         parsed = memory_notes.parse(text, path, self._project(path), self.notes)
+        if memory_notes.PART_MARK not in text:  # a part of an index depends, as that, on all that are listed
+            part.marks[path] = checkpoints.mark(now, content, len(parsed.drafts))
         part.read.append(path)
         part.drafts += parsed.drafts
         part.diagnostics += parsed.diagnostics
@@ -334,8 +367,20 @@ class _Scan:
         else:
             part.whole |= parsed.whole
 
+    def _look(self, path: str) -> checkpoints.Look:
+        """Look at a note, and at what its drafts depend on: its project and trust; of an index, all that are listed."""
+        if not self.listed:
+            self.listed = hashlib.sha256("\n".join(sorted(self.notes)).encode("utf-8", "surrogateescape")).hexdigest()
+        listed = self.listed if memory_notes.is_index(path) else ""
+        return checkpoints.look(path, NOTES, f"{self._trust(path)}\n{self._project(path)}\n{listed}")
+
     def _read_export(self, path: str) -> None:
         part = self._part(export.KIND, path)
+        now = checkpoints.look(path, export.KIND, self.project or "")
+        items = self.seen.unchanged(now) if self.seen is not None else None
+        if items is not None:
+            part.passes(path, items)
+            return
         try:
             parsed = export.parse(_lines(path), path)
         except Unread as error:
@@ -347,6 +392,19 @@ class _Scan:
         part.diagnostics += parsed.diagnostics
         if parsed.is_complete:
             part.roots.append(path)
+            part.marks[path] = checkpoints.mark(now, None, len(parsed.drafts))
+
+    def _look_at_claude_mem(self) -> None:
+        """Look at what claude-mem keeps; when nothing of any of it has changed, pass over all: one outranks another."""
+        paths = sorted(dict.fromkeys(self.claude_mem))
+        told = "\n".join((self.project or "", *paths))
+        looks = [checkpoints.look(path, claude_mem.KIND, told, (path + "-wal", path + "-journal")) for path in paths]
+        self.looks = {now.path: now for now in looks}
+        items = [self.seen.unchanged(now) for now in looks] if self.seen is not None else [None]
+        for path, many in zip(paths, items, strict=False):
+            if many is not None and None not in items:
+                self._part(claude_mem.KIND, path).passes(path, many)
+                self.claude_mem = [one for one in self.claude_mem if one != path]
 
     def _read_claude_mem(self, path: str) -> None:
         part = self._part(claude_mem.KIND, path)
@@ -365,6 +423,7 @@ class _Scan:
         part.diagnostics += parsed.diagnostics
         if parsed.is_complete:
             part.roots.append(path)
+            part.marks[path] = checkpoints.mark(self.looks[path], None, len(parsed.drafts))
 
     # -- projects ---------------------------------------------------------------------------------------------------
 

@@ -6,6 +6,7 @@ but the standard library and nothing that reads a file or the environment.
 
 import os
 import time
+from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 CATEGORIES = ("practice", "bug-fix", "tool-pref", "pattern", "workflow", "env")
@@ -292,6 +293,16 @@ class Diagnostic(NamedTuple):
     message: str
 
 
+class Mark(NamedTuple):
+    """How a source was read and what it was then, for the next scan to know it by (`checkpoints`); `items` counts its
+    drafts. The digest is that of its content, '' when it was not made; it is keyed before it is written."""
+
+    how: str
+    stamp: str
+    digest: bytes
+    items: int
+
+
 class Reading(NamedTuple):
     """What an importer read from one kind of source at one trust.
 
@@ -302,6 +313,9 @@ class Reading(NamedTuple):
     that the caller named for all of it; without it a place that is known keeps
     the project it has. `held` are the locators of drafts that their source
     itself calls sensitive: they are stored, and wait for a person's release.
+    `marks` are what the files were that were read completely and without a
+    remark, by path; `passed` counts the drafts of sources that were not read,
+    because nothing of them had changed (they stand in `unread`).
     """
 
     importer: str
@@ -314,6 +328,8 @@ class Reading(NamedTuple):
     diagnostics: list[Diagnostic]
     project: str | None = None
     held: frozenset[str] = frozenset()
+    marks: Mapping[str, Mark] = {}
+    passed: int = 0
 
 
 def plain(value: Any) -> Any:
