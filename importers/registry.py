@@ -13,9 +13,10 @@ from typing import NamedTuple
 
 from importers import files, foreign_sqlite, memory_notes, note_scan, projects
 from importers.files import Unread
-from importers.kinds import Gathered, Importer, Parsed, Where
+from importers.kinds import Gathered, Importer, Parsed, Where, best_said
 from importers.note_scan import Notes
-from ledger import own_copy
+from ledger import checkpoints, own_copy
+from ledger.checkpoints import Checkpoints
 from ledger.errors import BadArgument
 from ledger.model import PROJECT_CHARS, TRUST_FILES, TRUST_NOTES, Diagnostic, Past, Reading
 
@@ -28,6 +29,9 @@ HEAD_BYTES = 4_096
 """How much of a file is looked at to tell what it is."""
 
 default_places = projects.default_places
+
+DATABASES = "databases"
+"""Stands for the kind of databases that are not opened, because nothing of them has changed."""
 
 PASTED = "pasted"
 """Stands for the path of a text that was pasted."""
@@ -76,6 +80,7 @@ def scan_paths(
     home: str | None = None,
     loose: int = TRUST_NOTES,
     rows: Importer | None = None,
+    seen: Checkpoints | None = None,
 ) -> list[Reading]:
     """Read files and folders.
 
@@ -87,6 +92,7 @@ def scan_paths(
         loose: trust of a folder outside any repository: that of own notes when
             a person named it, `TRUST_FILES` when an agent did.
         rows: reads every file, whatever it is; see `rows_by`.
+        seen: what is known of sources that have not changed, which are passed over; None reads all of them.
 
     Returns:
         One reading for each importer and trust, in that order. Whatever could
@@ -97,7 +103,7 @@ def scan_paths(
     """
     _check_project(project)
     asked = list(paths)
-    scan = _Scan(project, progress, home, loose, rows)
+    scan = _Scan(project, progress, home, loose, rows, seen)
     missing = [path for path in asked if not scan.add(path)]
     if asked and len(missing) == len(asked):
         shown = ", ".join(files.shown(path) for path in missing)
@@ -201,11 +207,13 @@ class _Scan:
         home: str | None,
         loose: int,
         rows: Importer | None = None,
+        seen: Checkpoints | None = None,
     ) -> None:
-        self.rows = rows
+        self.rows, self.seen = rows, seen
+        self.looks: dict[str, checkpoints.Look] = {}
         self.project, self.progress, self.home = project, progress, home
         self.parts: dict[tuple[str, int], Gathered] = {}
-        self.notes = Notes(project, home, loose, lambda trust: self._part(NOTES, trust))
+        self.notes = Notes(project, home, loose, lambda trust: self._part(NOTES, trust), seen)
         self.listed: dict[str, Importer] = {}
         self.databases: dict[str, None] = {}
         self.parsed: dict[tuple[str, int], list[Parsed]] = {}
@@ -285,6 +293,7 @@ class _Scan:
 
     def readings(self) -> list[Reading]:
         """Read everything listed."""
+        self._pass_over()
         for done, total in self._steps():
             if self.progress is not None:
                 self.progress(done, total)
@@ -296,6 +305,32 @@ class _Scan:
         made = sorted(self.parts, key=lambda key: (key[0] != NOTES, key))
         self.parts[made[0]].diagnostics[:0] = self.diagnostics
         return [self.reading(importer, trust) for importer, trust in made]
+
+    def _pass_over(self) -> None:
+        """Leave out files of which nothing has changed; of those that outrank one another all or none."""
+        if self.rows is not None:
+            return
+        ranked = [path for path, importer in self.listed.items() if importer.merged is best_said] + [*self.databases]
+        told = "\n".join((self.project or "", *sorted(ranked)))
+        for path in (*self.listed, *self.databases):
+            if os.path.isfile(path):  # the times of a folder do not tell what lies in it
+                beside = (path + "-wal", path + "-journal") if path in self.databases else ()
+                how = told if path in ranked else self.project or ""
+                self.looks[path] = checkpoints.look(path, self._kind(path), how, beside)
+        if self.seen is None:
+            return
+        known = {path: self.seen.unchanged(now) for path, now in self.looks.items()}
+        is_same = all(known.get(path) is not None for path in ranked)
+        for path, items in known.items():
+            if items is not None and (path not in ranked or is_same):
+                trust = self.listed[path].trust if path in self.listed else TRUST_FILES
+                self._part(self._kind(path), trust).passes(path, items)
+                self.listed.pop(path, None)
+                self.databases.pop(path, None)
+
+    def _kind(self, path: str) -> str:
+        """Return the kind of a file that is listed; databases that are not opened are called so."""
+        return self.listed[path].kind if path in self.listed else DATABASES
 
     def _steps(self) -> Iterator[tuple[int, int]]:
         """Read one file after the other; yield how many are done, and of how many."""
@@ -337,6 +372,8 @@ class _Scan:
             part.take(parsed)
             if parsed.is_complete:
                 part.roots.append(path)
+                if path in self.looks and len(found) == 1:
+                    part.marks[path] = checkpoints.mark(self.looks[path], None, len(parsed.drafts))
 
     def reading(self, importer: str, trust: int) -> Reading:
         """Return what was gathered of an importer at a trust."""
@@ -353,7 +390,9 @@ class _Scan:
             part.diagnostics,
             self.project,
             frozenset(part.held),
-            Past(part.replaced, part.fates, part.origins),
+            past=Past(part.replaced, part.fates, part.origins),
+            marks=part.marks,
+            passed=part.passed,
         )
 
 

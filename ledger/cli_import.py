@@ -7,7 +7,7 @@ which can be undone by itself.
 
 import os
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
@@ -121,23 +121,30 @@ def _imported(call: Call, paths: list[str], project: str | None, rows: "Importer
     from ledger import capture, ingest
 
     home = os.path.expanduser("~")
-
-    with bar("reading") as progress:
-        # The bundled notes are trusted alike wherever they are installed, inside a repository or not.
-        bundled = os.path.realpath(schema_path(EXAMPLE))
-        readings = [
-            reading._replace(trust=TRUST_NOTES) if reading.paths == (bundled,) else reading
-            for reading in scan_paths(paths, project, progress, home, rows=rows)
-        ]
     how = {"again": call.given.again, "dry_run": call.given.dry_run}
     done = []
-    with _ledger(call) as ledger, _said_when_interrupted(call, ledger):
+    with ExitStack() as opened:
+        # A ledger that is there says what need not be read; one that is not is made when something was read.
+        known = opened.enter_context(_ledger(call)) if os.path.exists(call.file) else None
+        passing = ingest.seen_by(known) if known is not None and not call.given.again else None
+        with bar("reading") as progress:
+            # The bundled notes are trusted alike wherever they are installed, inside a repository or not.
+            bundled = os.path.realpath(schema_path(EXAMPLE))
+            readings = [
+                reading._replace(trust=TRUST_NOTES) if reading.paths == (bundled,) else reading
+                for reading in scan_paths(paths, project, progress, home, rows=rows, seen=passing)
+            ]
+        ledger = known or opened.enter_context(_ledger(call))
+        opened.enter_context(_said_when_interrupted(call, ledger))
+        seen = passing or ingest.seen_by(ledger)
         if not call.given.dry_run:
             done += _settled(ledger, capture.Notes(lambda path: read_note(path, home), plan, vanished), home)
         for reading in readings:
             for part in capture.by_hand(ledger, reading):
                 with bar("recording") as progress:
-                    done.append(ingest.run(ledger, part, plan, vanished, progress=progress, **how))
+                    done.append(ingest.run(ledger, part, plan, vanished, progress=progress, seen=seen, **how))
+        if not call.given.dry_run:
+            seen.save()
     document = ingest.together(done)
     _say_aside(call, document)
     return Result(document, lambda: [_line(call, document)], _status(paths, document))

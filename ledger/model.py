@@ -327,6 +327,16 @@ class Past(NamedTuple):
 NO_PAST = Past()
 
 
+class Mark(NamedTuple):
+    """How a source was read and what it was then, for the next scan to know it by (`checkpoints`); `items` counts its
+    drafts. The digest is that of its content, '' when it was not made; it is keyed before it is written."""
+
+    how: str
+    stamp: str
+    digest: bytes
+    items: int
+
+
 class Reading(NamedTuple):
     """What an importer read from one kind of source at one trust.
 
@@ -338,6 +348,9 @@ class Reading(NamedTuple):
     the project it has. `held` are the locators of drafts that their source
     itself calls sensitive: they are stored, and wait for a person's release.
     `past` is what the source says became of its rows.
+    `marks` are what the files were that were read completely and without a
+    remark, by path; `passed` counts the drafts of sources that were not read,
+    because nothing of them had changed (they stand in `unread`).
     """
 
     importer: str
@@ -351,6 +364,8 @@ class Reading(NamedTuple):
     project: str | None = None
     held: frozenset[str] = frozenset()
     past: Past = NO_PAST
+    marks: Mapping[str, Mark] = {}
+    passed: int = 0
 
 
 def plain(value: Any) -> Any:
