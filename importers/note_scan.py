@@ -6,9 +6,9 @@ wrote (2); files of a repository may come from anybody (1).
 """
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Container
 
-from importers import files, memory_notes, projects
+from importers import files, memory_notes, projects, quipu
 from importers.files import Unread
 from importers.kinds import Gathered, Where
 from ledger.home import client_folder
@@ -44,6 +44,8 @@ class Notes:
         self._projects: dict[str, str] = {}
         self._trusts: dict[str, int] = {}
         self._linked: dict[str, str] = {}
+        self._states: dict[str, str | None] = {}
+        self._made = 0
 
     def part(self, path: str) -> Gathered:
         """Return what is gathered at the trust of a path."""
@@ -92,12 +94,13 @@ class Notes:
         part.paths.append(real)
         self.listed.setdefault(real, os.path.dirname(real))
 
-    def add_folder(self, root: str, names: tuple[str, ...]) -> list[str]:
+    def add_folder(self, root: str, names: tuple[str, ...], taken: Container[str] = ()) -> list[str]:
         """List the notes of a folder, each with the folder that is its memory folder.
 
         Args:
             names: ends of the names of files that other importers look at; not
                 in a folder of the client's or a repository.
+            taken: files that others read already.
 
         Returns:
             Those files.
@@ -113,6 +116,8 @@ class Notes:
         others = 0
         foreign = []
         for path in found.files:
+            if path in taken:
+                continue
             if not memory_notes.sniff(path):
                 if "/." not in path[len(root) :].replace(os.sep, "/"):
                     foreign.append(path)
@@ -142,8 +147,17 @@ class Notes:
                 part.unread.append(path)
             part.diagnostics.append(Diagnostic(files.shown(path), None, error.code, error.message))
             return
-        parsed = memory_notes.parse(text, path, self._project(path), self.listed)
+        if self._is_made(path):
+            self._made += 1
+            return
+        facts = quipu.facts(text, path, self._project(path)) if not left_out else None
         part.read.append(path)
+        if facts is not None:
+            part.drafts += facts.drafts
+            part.whole |= facts.whole
+            part.replaced.update(facts.replaced)
+            return
+        parsed = memory_notes.parse(text, path, self._project(path), self.listed)
         part.drafts += parsed.drafts
         part.diagnostics += parsed.diagnostics
         odd = files.controls(text)
@@ -157,6 +171,32 @@ class Notes:
             part.diagnostics += [Diagnostic(path, line, code, message) for code, line, message in left_out]
         else:
             part.whole |= parsed.whole
+
+    # -- what quipu adds --------------------------------------------------------------------------------------------
+
+    def _is_made(self, path: str) -> bool:
+        """Tell whether a note is one that quipu composes of others."""
+        folder = self.listed[path]
+        if folder not in self._states:
+            self._states[folder] = quipu.state_of(folder)
+        return self._states[folder] is not None and quipu.is_made(path, folder)
+
+    def read_marks(self) -> None:
+        """Read what the states of quipu say of the notes that were read, after all of them were."""
+        for folder, state in self._states.items():
+            if state is None:
+                continue
+            part = self.part(os.path.join(folder, ""))
+            found = quipu.marks(state, folder)
+            part.diagnostics += found.diagnostics
+            replaced, fates = quipu.links(found.replaced, part.drafts)
+            for new, olds in replaced.items():
+                part.replaced[new] = tuple(dict.fromkeys((*part.replaced.get(new, ()), *olds)))
+            part.fates.update(fates)
+            if self._made:
+                message = f"notes that quipu makes of others were left out: {self._made:,}"
+                part.diagnostics.append(Diagnostic(folder, None, "not-memory", message))
+                self._made = 0
 
     # -- projects ---------------------------------------------------------------------------------------------------
 

@@ -18,6 +18,7 @@ from ledger.errors import BadArgument, BadInput
 from ledger.model import TRUST_NOTES, schema_path, shortened
 
 if TYPE_CHECKING:
+    from importers.kinds import Importer
     from ledger.ledger import Ledger
 
 EXAMPLE = "example"
@@ -33,8 +34,14 @@ AGAIN = Arg("--again", "also what was taken back by a person, or blocked by an e
 
 
 @command(
-    Arg("paths", "memory folders, single notes, exports of a ledger, databases and exports of claude-mem", many="*"),
+    Arg("paths", "memory folders, single notes, exports of a ledger, files of other memories", many="*"),
     Arg("--project", "the project of all of it (default: each place tells its own)"),
+    Arg("--kind", "of files that hold rows: csv or jsonl (default: the name tells)", metavar="KIND"),
+    Arg(
+        "--map",
+        "columns of the rows: problem=COL,solution=COL,title=…,category=…,project=…,tags=…,observed_at=…,id=…",
+        metavar="FIELD=COL,…",
+    ),
     Arg("--example", "import the bundled example notes", is_flag=True),
     AGAIN,
     DRY_RUN,
@@ -46,10 +53,26 @@ def import_paths(call: Call) -> Result:
         return imported(call, [*given.paths, schema_path(EXAMPLE)], given.project or DEMO)
     if not given.paths:
         raise BadArgument("there is no path to import; nothing was written", "name one, or use `learnings scan`")
-    return imported(call, given.paths, given.project)
+    return imported(call, given.paths, given.project, _rows(call))
 
 
-def imported(call: Call, paths: list[str], project: str | None) -> Result:
+def _rows(call: Call) -> "Importer | None":
+    """Return the importer of rows that `--kind` and `--map` ask for, None without either.
+
+    Raises:
+        BadArgument: one is missing, or no such.
+    """
+    given = call.given
+    if given.map is None and given.kind is None:
+        return None
+    if given.map is None:
+        raise BadArgument("the rows need a map of columns; nothing was written", "add --map problem=COL,solution=COL")
+    from importers.registry import rows_by
+
+    return rows_by(given.kind, given.map, given.paths)
+
+
+def imported(call: Call, paths: list[str], project: str | None, rows: "Importer | None" = None) -> Result:
     """Read the paths and bring the ledger up to them."""
     from importers.contrary import Standing
     from importers.plan import plan, vanished
@@ -64,7 +87,7 @@ def imported(call: Call, paths: list[str], project: str | None) -> Result:
         bundled = os.path.realpath(schema_path(EXAMPLE))
         readings = [
             reading._replace(trust=TRUST_NOTES) if reading.paths == (bundled,) else reading
-            for reading in scan_paths(paths, project, progress, home)
+            for reading in scan_paths(paths, project, progress, home, rows=rows)
         ]
     how = {"again": call.given.again, "dry_run": call.given.dry_run}
     done = []

@@ -14,6 +14,8 @@ from ledger.errors import BadInput, LedgerError, Refused
 from ledger.fold import Act
 from ledger.ledger import Ledger
 from ledger.model import (
+    LOCATOR_CHARS,
+    NO_PAST,
     TRUST_NOTES,
     Actor,
     Change,
@@ -23,8 +25,10 @@ from ledger.model import (
     Known,
     KnownLearning,
     NewEvent,
+    Past,
     Reading,
     Scan,
+    Source,
     edited,
     importer,
     learning_id,
@@ -45,6 +49,17 @@ SENSITIVE = screen.Finding("called-sensitive", "low", "Its source calls it sensi
 
 TRIES = 20
 """Plans made anew because somebody else appended meanwhile, before giving up."""
+
+WAITS = screen.Finding("exported-withheld", "low", "It waited for a person's release where it was exported.")
+"""Why a draft is withheld that another ledger withheld."""
+
+FATES = {
+    "retracted": "it was retracted where it was exported",
+    "undone": "it was undone where it was exported",
+    "rejected": "it was rejected where it was exported",
+}
+OUTDATED = "its source says that something else replaced it"
+"""Reasons of what its source itself took back."""
 
 GONE = "it is no longer at any place it was read from"
 TURNED_DOWN = "its place says something else now"
@@ -110,6 +125,7 @@ def ready(
     drafts: Iterable[Draft],
     markers: Mapping[str, str] | None = None,
     held: frozenset[str] = frozenset(),
+    past: Past = NO_PAST,
 ) -> tuple[list[Found], list[tuple[Draft, Diagnostic]]]:
     """Return the drafts that may be stored, scrubbed and with their keys, and those that may not, each with a reason.
 
@@ -132,6 +148,7 @@ def ready(
         clean = passed.draft
         assert clean.source is not None
         own = (SENSITIVE,) if draft.source.locator in held else ()
+        fate = past.fates.get(draft.source.locator, "")
         found.append(
             Found(
                 clean,
@@ -139,9 +156,23 @@ def ready(
                 chain.content_key(key, clean.problem, clean.solution, clean.project),
                 (*passed.findings, *own),
                 passed.kinds,
+                tuple(chain.locator_key(key, old) for old in past.replaced.get(draft.source.locator, ())),
+                fate,
+                _origins(past.origins.get(draft.source.locator, ())),
             )
         )
     return found, refused
+
+
+def _origins(told: Iterable[Source]) -> tuple[Source, ...]:
+    """Return those of the places told that may be stored, scrubbed."""
+    kept = []
+    for place in told:
+        try:
+            kept.append(place._replace(locator=door.text("locator", place.locator, LOCATOR_CHARS)[0]))
+        except BadInput:
+            continue
+    return tuple(kept)
 
 
 def _code(error: BadInput) -> str:
@@ -207,7 +238,7 @@ class _Import:
         own = f"export:{ledger.store.ledger_id}:"
         others = [draft for draft in drafts if not (draft.source and draft.source.locator.startswith(own))]
         self.own = len(drafts) - len(others)
-        self.found, refused = ready(self.key, others, self.ledger.private_markers, reading.held)
+        self.found, refused = ready(self.key, others, self.ledger.private_markers, reading.held, reading.past)
         self.diagnostics = [*reading.diagnostics, *(remark for _, remark in refused)]
         # What stands at a place whose text cannot be stored has not gone: the place counts as not read.
         unfit = [draft.source for draft, remark in refused if remark.code != "echoed"]
@@ -220,6 +251,8 @@ class _Import:
             self._leave_out_echoes()
         self.batch: int | None = None
         self.made: dict[bytes, str] = {}
+        self.spots: dict[tuple[bytes, bytes], tuple[str, int]] = {}
+        """Each learning this import made, and the seq of its event, by the spot of its text."""
         self.counts = dict.fromkeys((*ACTS.values(), "quarantined"), 0)
 
     def _recognise_mended(self) -> None:
@@ -323,10 +356,12 @@ class _Import:
             if self.batch is None:
                 data, body = {"importer": self.reading.importer}, {"paths": self._paths()}
                 view.drafts.append(NewEvent("batch.started", "ledger", data, body, new_event_id(), 1, head + 1))
+            joined = False
             for change in changes:
-                if len(view.drafts) >= BATCH_EVENTS - 2 or self._who(change) != actor:
+                if (len(view.drafts) >= BATCH_EVENTS - 2 or self._who(change) != actor) and not joined:
                     break
                 taken += 1
+                joined = change.joined
                 self._add(view, change, self.batch or head + 1)
             return view.drafts if len(view.drafts) > (self.batch is None) else []
 
@@ -371,7 +406,9 @@ class _Import:
         own_id = new_event_id()
         if change.act in ("record", "supersede", "propose"):
             assert change.found is not None
-            return self._content(change, change.found, own_id)
+            return self._content(change, change.found, own_id, view.head.seq + len(view.drafts) + 1)
+        if change.found is not None and change.act != "add_source" and not change.ids:
+            return self._after(change.act, change.found)
         if change.act == "undo":
             assert change.seq is not None
             act = view.undoable(change.seq)
@@ -389,25 +426,51 @@ class _Import:
             "retract": ("learning.retracted", GONE),
             "reject": ("proposal.rejected", TURNED_DOWN),
         }[change.act]
+        if change.found is not None:
+            reason = FATES.get(change.found.fate, OUTDATED)
         return [NewEvent(kind, name, {}, {"reason": reason}, new_event_id()) for name in change.ids]
 
-    def _content(self, change: Change, found: Found, own_id: str) -> list[NewEvent]:
+    def _after(self, act: str, found: Found) -> list[NewEvent]:
+        """Return what becomes at once of a learning that this import made; none when it could not be made."""
+        if found.spot not in self.spots:
+            return []
+        name, seq = self.spots[found.spot]
+        if act == "take_back":
+            return [NewEvent("event.undone", name, {"targets": [seq]}, {}, new_event_id())]
+        if act == "withhold":
+            return [NewEvent("learning.quarantined", name, *screen.withheld([WAITS]), new_event_id())]
+        kind = {"retract": "learning.retracted", "reject": "proposal.rejected"}[act]
+        return [NewEvent(kind, name, {}, {"reason": FATES.get(found.fate, OUTDATED)}, new_event_id())]
+
+    def _content(self, change: Change, found: Found, own_id: str, seq: int) -> list[NewEvent]:
         """Return the events that make a learning: held back when the screen found something."""
-        held = bool(found.findings)
+        held = bool(found.findings) or (found.fate == "quarantined" and not change.joined)
         kind = {"record": "learning.recorded", "supersede": "learning.superseded", "propose": "learning.proposed"}[
             change.act
         ]
         if held:
             kind = "learning.proposed"
         stream = learning_id(own_id)
-        reason = "the note says this now" if change.ids else None
-        data, body = content(found.draft, own_id, kind, change.ids, reason)
+        olds = (*change.ids, *(self.spots[spot][0] for spot in change.olds if spot in self.spots))
+        reason = ("the note says this now" if not found.replaces else OUTDATED) if olds else None
+        if not olds and kind == "learning.superseded":
+            kind = "learning.recorded"
+        data, body = content(found.draft, own_id, kind, olds, reason)
         self.made[found.content_key] = stream
+        self.spots[found.spot] = stream, seq
         drafts = [NewEvent(kind, stream, data, body, own_id)]
+        drafts += [self._origin(stream, place) for place in found.origins]
         if held:
-            data, body = screen.withheld([screen.Finding(*one) for one in found.findings])
+            why = [screen.Finding(*one) for one in found.findings] or [WAITS]
+            data, body = screen.withheld(why)
             drafts.append(NewEvent("learning.quarantined", stream, data, body, derived_id(own_id)))
         return drafts
+
+    @staticmethod
+    def _origin(name: str, place: Source) -> NewEvent:
+        own_id = new_event_id()
+        body = {"source": {"kind": place.kind, "locator": place.locator}}
+        return NewEvent("source.added", name, {"source": source_id(own_id)}, body, own_id)
 
     def _where(self, change: Change) -> str:
         if change.found is not None and change.found.draft.source is not None:
@@ -415,7 +478,7 @@ class _Import:
         return " ".join(change.ids)
 
     def _count(self, change: Change) -> None:
-        if change.found is not None and change.found.findings and change.act != "add_source":
+        if change.found is not None and change.found.findings and change.act in MAKES:
             self.counts["quarantined"] += 1
         else:
             self.counts[ACTS[change.act]] += 1
@@ -457,6 +520,8 @@ ACTS = {
     "remove_source": "sources_removed",
     "reject": "rejected",
     "undo": "restored",
+    "take_back": "taken_back",
+    "withhold": "quarantined",
 }
 """What each act of a plan is counted as."""
 
@@ -537,6 +602,7 @@ class Knowledge:
             frozenset(key for key in removed_in_vain if key in stands),
             "\n".join((row["problem"] or "", row["solution"] or "")),
             refusal is not None and refusal.trust > self._trust,
+            _is_restored(acts, live),
         )
 
     def _heads(self, name: str, acts: list[Act], live: set[int], state: str) -> tuple[tuple[str, int], ...]:
@@ -553,6 +619,11 @@ class Knowledge:
         for (head,) in self._connection.execute(sql_log.HEADS, {"id": name}).fetchall():
             found[head] = fold.trust(head, project.touching(self._connection, (head,)))
         return found
+
+
+def _is_restored(acts: list[Act], live: set[int]) -> bool:
+    """Tell whether somebody undid an importer's retraction."""
+    return any(act.kind == "learning.retracted" and act.channel == "import" and act.seq not in live for act in acts)
 
 
 def _own_refusal(acts: list[Act], live: set[int]) -> Act | None:
