@@ -10,7 +10,7 @@ import sqlite3
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import NamedTuple
 
-from ledger.model import NO_PAST, TRUST_FILES, Diagnostic, Draft, Past, SessionText, Source
+from ledger.model import NO_PAST, TRUST_FILES, Diagnostic, Draft, Mark, Past, SessionText, Source
 
 
 class Parsed(NamedTuple):
@@ -133,6 +133,14 @@ class Gathered:
         self.replaced: dict[str, tuple[str, ...]] = {}
         self.fates: dict[str, str] = {}
         self.origins: dict[str, tuple[Source, ...]] = {}
+        self.marks: dict[str, Mark] = {}
+        self.passed: dict[str, int] = {}
+
+    def passes(self, path: str, items: int) -> None:
+        """Pass over a source of which nothing has changed: what stands there stays."""
+        self.read.append(path)
+        self.unread.append(path)
+        self.passed[path] = items
 
     def take(self, parsed: Parsed) -> None:
         """Add what a file says, but for its drafts, which are put together with those of others."""

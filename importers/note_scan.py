@@ -5,12 +5,15 @@ outside every repository that a person named, hold what this user's agents
 wrote (2); files of a repository may come from anybody (1).
 """
 
+import hashlib
 import os
 from collections.abc import Callable, Container
 
 from importers import files, memory_notes, projects, quipu
 from importers.files import Unread
 from importers.kinds import Gathered, Where
+from ledger import checkpoints
+from ledger.checkpoints import Checkpoints
 from ledger.home import client_folder
 from ledger.model import EVERYWHERE, TRUST_FILES, TRUST_NOTES, Diagnostic
 
@@ -34,15 +37,24 @@ class Notes:
         home: the user's home folder; what lies below its `.claude` is the user's own.
         loose: trust of a folder outside any repository.
         gathered: gives what is gathered at a trust.
+        seen: what is known of notes that have not changed, which are passed over; None reads all.
     """
 
-    def __init__(self, project: str | None, home: str | None, loose: int, gathered: Callable[[int], Gathered]) -> None:
+    def __init__(
+        self,
+        project: str | None,
+        home: str | None,
+        loose: int,
+        gathered: Callable[[int], Gathered],
+        seen: Checkpoints | None = None,
+    ) -> None:
         self.project, self.loose, self.gathered = project, loose, gathered
         self.own = os.path.realpath(client_folder(home)) if home else None
         self.listed: dict[str, str] = {}
         """Real path of each note, with the folder that is its memory folder."""
         self._projects: dict[str, str] = {}
         self._trusts: dict[str, int] = {}
+        self._seen, self._all = seen, ""
         self._linked: dict[str, str] = {}
         self._states: dict[str, str | None] = {}
         self._made = 0
@@ -138,8 +150,15 @@ class Notes:
     # -- reading ----------------------------------------------------------------------------------------------------
 
     def read(self, path: str) -> None:
-        """Read one note."""
+        """Read one note, unless nothing of it has changed."""
         part = self.part(path)
+        is_made = self._is_made(path)  # what quipu keeps beside its notes says more of them: all are read
+        seen = self._seen if self._states[self.listed[path]] is None else None
+        now = self._look(path)
+        items = seen.unchanged(now) if seen is not None else None
+        if items is not None:
+            part.passes(path, items)
+            return
         try:
             text, left_out = files.read_note(path)
         except Unread as error:
@@ -147,8 +166,13 @@ class Notes:
                 part.unread.append(path)
             part.diagnostics.append(Diagnostic(files.shown(path), None, error.code, error.message))
             return
-        if self._is_made(path):
+        if is_made:
             self._made += 1
+            return
+        content = text.encode("utf-8", "surrogatepass")
+        items = seen.same(now, content) if seen is not None and not left_out else None
+        if items is not None:
+            part.passes(path, items)
             return
         facts = quipu.facts(text, path, self._project(path)) if not left_out else None
         part.read.append(path)
@@ -158,6 +182,8 @@ class Notes:
             part.replaced.update(facts.replaced)
             return
         parsed = memory_notes.parse(text, path, self._project(path), self.listed)
+        if memory_notes.PART_MARK not in text:  # a part of an index depends, as that, on all that are listed
+            part.marks[path] = checkpoints.mark(now, content, len(parsed.drafts))
         part.drafts += parsed.drafts
         part.diagnostics += parsed.diagnostics
         odd = files.controls(text)
@@ -171,6 +197,14 @@ class Notes:
             part.diagnostics += [Diagnostic(path, line, code, message) for code, line, message in left_out]
         else:
             part.whole |= parsed.whole
+
+    def _look(self, path: str) -> checkpoints.Look:
+        """Look at a note, and at what its drafts depend on: its project and trust; of an index, all that are listed."""
+        if not self._all:
+            listed = "\n".join(sorted(self.listed)).encode("utf-8", "surrogateescape")
+            self._all = hashlib.sha256(listed).hexdigest()
+        others = self._all if memory_notes.is_index(path) else ""
+        return checkpoints.look(path, KIND, f"{self.trust(path)}\n{self._project(path)}\n{others}")
 
     # -- what quipu adds --------------------------------------------------------------------------------------------
 

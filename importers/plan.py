@@ -46,16 +46,24 @@ def vanished(
         roots: files and folders that were covered completely, absolute.
         unread: files and folders below them that exist and could not be read.
     """
-    covered, spared = tuple(roots), tuple(unread)
+    covered, spared = (frozenset(root.rstrip("/\\") or "/" for root in paths) for paths in (roots, unread))
     return frozenset(
         key
         for key, path in stood
-        if path is not None and key not in whole and _below(path, covered) and not _below(path, spared)
+        if path is not None and key not in whole and not _below(path, spared) and _below(path, covered)
     )
 
 
-def _below(path: str, roots: tuple[str, ...]) -> bool:
-    return any(path == root or path.startswith(root.rstrip("/\\") + "/") for root in roots)
+def _below(path: str, roots: frozenset[str]) -> bool:
+    """Tell whether a path is one of these, or lies below one; each folder above it is looked up, not each root."""
+    if path in roots or path.rstrip("/\\") in roots or "/" in roots:
+        return True
+    at = path.rfind("/")
+    while at > 0:
+        if path[:at] in roots:
+            return True
+        at = path.rfind("/", 0, at)
+    return False
 
 
 def likeness(one: str, other: str) -> float:

@@ -15,7 +15,8 @@ from importers import files, foreign_sqlite, memory_notes, note_scan, projects
 from importers.files import Unread
 from importers.kinds import Gathered, Importer, Parsed, Where
 from importers.note_scan import Notes
-from ledger import own_copy
+from ledger import checkpoints, own_copy
+from ledger.checkpoints import Checkpoints, Look
 from ledger.errors import BadArgument
 from ledger.model import PROJECT_CHARS, TRUST_FILES, TRUST_NOTES, Diagnostic, Past, Reading
 
@@ -86,6 +87,7 @@ def scan_paths(
     home: str | None = None,
     loose: int = TRUST_NOTES,
     rows: Importer | None = None,
+    seen: Checkpoints | None = None,
 ) -> list[Reading]:
     """Read files and folders.
 
@@ -97,6 +99,7 @@ def scan_paths(
         loose: trust of a folder outside any repository: that of own notes when
             a person named it, `TRUST_FILES` when an agent did.
         rows: reads every file, whatever it is; see `rows_by`.
+        seen: what is known of sources that have not changed, which are passed over; None reads all of them.
 
     Returns:
         One reading for each importer and trust, in that order. Whatever could
@@ -107,7 +110,7 @@ def scan_paths(
     """
     _check_project(project)
     asked = list(paths)
-    scan = _Scan(project, progress, home, loose, rows)
+    scan = _Scan(project, progress, home, loose, rows, seen)
     missing = [path for path in asked if not scan.add(path)]
     if asked and len(missing) == len(asked):
         shown = ", ".join(files.shown(path) for path in missing)
@@ -211,11 +214,14 @@ class _Scan:
         home: str | None,
         loose: int,
         rows: Importer | None = None,
+        seen: Checkpoints | None = None,
     ) -> None:
+        self.seen = seen
+        self.looks: dict[str, Look] = {}
         self.rows = rows
         self.project, self.progress, self.home = project, progress, home
         self.parts: dict[tuple[str, int], Gathered] = {}
-        self.notes = Notes(project, home, loose, lambda trust: self._part(NOTES, trust))
+        self.notes = Notes(project, home, loose, lambda trust: self._part(NOTES, trust), seen)
         self.listed: dict[str, Importer] = {}
         self.databases: dict[str, None] = {}
         self.parsed: dict[tuple[str, int], list[Parsed]] = {}
@@ -291,10 +297,58 @@ class _Scan:
             self.listed[path] = importer
             self._part(importer.kind, importer.trust).paths.append(path)
 
+    # -- passing over -----------------------------------------------------------------------------------------------
+
+    def _pass_rows(self) -> None:
+        """Pass over what has not changed: a transcript by itself, all other files and databases together or not at all,
+        because one of them may outrank another."""
+        told = "\n".join((self.project or "", *sorted(self.databases), *sorted(self.listed)))
+        found: dict[str, tuple[Importer, int] | None] = {}
+        for path, importer in [*self.listed.items(), *((path, None) for path in self.databases)]:
+            self.looks[path] = now = self._look(path, importer, told)
+            kinds = [importer] if importer is not None else [one for one in table() if one.database is not None]
+            passing = ((one, self._unchanged(now, one)) for one in kinds)
+            found[path] = next(((one, items) for one, items in passing if items is not None), None)
+        rows = [path for path in found if path in self.databases or not self.listed[path].by_place]
+        is_same = all(found[path] is not None for path in rows)
+        for path, known in found.items():
+            if known is not None and (is_same or path not in rows):
+                self._part(known[0].kind, self._trust(path, known[0])).passes(path, known[1])
+                self.listed.pop(path, None)
+                self.databases.pop(path, None)
+
+    def _look(self, path: str, importer: Importer | None, told: str) -> Look:
+        """Look at a file before it is read; how it is read is completed by its kind."""
+        if importer is not None and importer.by_place:
+            told = f"{self.project or ''}\n{self.notes.trust(path)}"
+        return checkpoints.look(path, "", told, () if importer is not None else (path + "-wal", path + "-journal"))
+
+    def _unchanged(self, now: Look, importer: Importer) -> int | None:
+        return self.seen.unchanged(now._replace(how=importer.kind + now.how)) if self.seen is not None else None
+
+    def _trust(self, path: str, importer: Importer) -> int:
+        is_less = importer.by_place and self.notes.trust(path) < TRUST_NOTES
+        return TRUST_FILES if is_less else importer.trust
+
+    def _mark(self, path: str, importer: Importer, found: Sequence[Parsed]) -> None:
+        """Remember what a file was that was read completely, where its drafts of the highest trust go: the last to be
+        recorded."""
+        is_whole = importer.by_place or all(parsed.is_complete and not parsed.diagnostics for parsed in found)
+        if self.rows is not None or not is_whole:
+            return
+        trust, last = max(
+            ((importer.trust if one.trust is None else one.trust, one) for one in found), key=lambda one: one[0]
+        )
+        now = self.looks[path]
+        self._part(importer.kind, trust).marks[path] = checkpoints.mark(
+            now._replace(how=importer.kind + now.how), None, len(last.drafts)
+        )
+
     # -- reading ----------------------------------------------------------------------------------------------------
 
     def readings(self) -> list[Reading]:
         """Read everything listed."""
+        self._pass_rows()
         for done, total in self._steps():
             if self.progress is not None:
                 self.progress(done, total)
@@ -339,6 +393,8 @@ class _Scan:
             return
         if importer.by_place and self.notes.trust(path) < TRUST_NOTES:
             found = [_of_files(parsed) for parsed in found]
+        if found:
+            self._mark(path, importer, found)
         for parsed in found:
             trust = importer.trust if parsed.trust is None else parsed.trust
             part = self._part(importer.kind, trust)
@@ -369,6 +425,8 @@ class _Scan:
             tuple(part.summaries),
             part.around,
             Past(part.replaced, part.fates, part.origins),
+            part.marks,
+            part.passed,
         )
 
 

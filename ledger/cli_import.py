@@ -7,7 +7,7 @@ which can be undone by itself.
 
 import os
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
@@ -81,23 +81,31 @@ def imported(call: Call, paths: list[str], project: str | None, rows: "Importer 
     from ledger.cli_sources import settled
 
     home = os.path.expanduser("~")
-
-    with bar("reading") as progress:
-        # The bundled notes are trusted alike wherever they are installed, inside a repository or not.
-        bundled = os.path.realpath(schema_path(EXAMPLE))
-        readings = [
-            reading._replace(trust=TRUST_NOTES) if reading.paths == (bundled,) else reading
-            for reading in scan_paths(paths, project, progress, home, rows=rows)
-        ]
     how = {"again": call.given.again, "dry_run": call.given.dry_run}
     done = []
-    with opened(call) as ledger, said_when_interrupted(call, ledger):
+    with ExitStack() as held:
+        # A ledger that is there says what need not be read; one that is not is made when something was read.
+        known = held.enter_context(opened(call)) if os.path.exists(call.file) else None
+        passing = ingest.seen_by(known) if known is not None and not call.given.again and rows is None else None
+        with bar("reading") as progress:
+            # The bundled notes are trusted alike wherever they are installed, inside a repository or not.
+            bundled = os.path.realpath(schema_path(EXAMPLE))
+            readings = [
+                reading._replace(trust=TRUST_NOTES) if reading.paths == (bundled,) else reading
+                for reading in scan_paths(paths, project, progress, home, rows=rows, seen=passing)
+            ]
+        ledger = known or held.enter_context(opened(call))
+        held.enter_context(said_when_interrupted(call, ledger))
+        seen = passing or ingest.seen_by(ledger)
         if not call.given.dry_run:
             done += settled(ledger)
         for reading in readings:
             for part in capture.by_hand(ledger, reading):
                 with bar("recording") as progress:
-                    done.append(sessions_in.run(ledger, part, plan, vanished, Standing, progress=progress, **how))
+                    one = sessions_in.run(ledger, part, plan, vanished, Standing, progress=progress, seen=seen, **how)
+                done.append(one)
+        if not call.given.dry_run:
+            seen.save()
     document = ingest.together(done)
     said_aside(call, document)
     return Result(document, lambda: lines_of(call, document), status_of(paths, document))

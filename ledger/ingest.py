@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from ledger import chain, door, fold, heard, project, query, screen, sql_log
+from ledger.checkpoints import Checkpoints
 from ledger.errors import BadInput, LedgerError, Refused
 from ledger.fold import Act
 from ledger.ledger import Ledger
@@ -24,6 +25,7 @@ from ledger.model import (
     Found,
     Known,
     KnownLearning,
+    Mark,
     NewEvent,
     Past,
     Reading,
@@ -204,6 +206,7 @@ def run(
     dry_run: bool = False,
     progress: Progress | None = None,
     batch: int | None = None,
+    seen: Checkpoints | None = None,
 ) -> Imported:
     """Append what `plan` decides about a reading; answer what was done.
 
@@ -212,13 +215,23 @@ def run(
         again: also what a person took back, and places blocked by an erasure.
         dry_run: decide and count, write nothing.
         progress: called with changes done and changes in all, after each transaction.
+        seen: where it is remembered of which sources nothing is left to do; the caller saves it.
 
     Raises:
         GuardFailed, Locked, NoSpace …: what was appended before stays, the next scan does the rest.
     """
-    done = _Import(ledger, reading, plan, vanished, again)
-    done.batch = batch
-    return done.run(dry_run, progress)
+    one = _Import(ledger, reading, plan, vanished, again)
+    one.batch = batch
+    done = one.run(dry_run, progress)
+    if seen is not None and not dry_run:
+        seen.settle(one.settled(), one.head)
+    return done
+
+
+def seen_by(ledger: Ledger) -> Checkpoints:
+    """Return the checkpoints of an open ledger."""
+    store = ledger.store
+    return Checkpoints(ledger.path, store.ledger_id, store.dedup_key, store.connection())
 
 
 def found(ledger: Ledger, reading: Reading) -> list[Found]:
@@ -249,6 +262,7 @@ class _Import:
         self._recognise_mended()
         if reading.trust <= TRUST_NOTES:
             self._leave_out_echoes()
+        self.head = 0
         self.batch: int | None = None
         self.made: dict[bytes, str] = {}
         self.spots: dict[tuple[bytes, bytes], tuple[str, int]] = {}
@@ -309,6 +323,7 @@ class _Import:
         changes: list[Change] = []
         for _ in range(TRIES):
             head, changes = self._planned()
+            self.head = head
             if dry_run:
                 for change in changes:
                     self._count(change)
@@ -316,6 +331,7 @@ class _Import:
             try:
                 while changes:
                     head, step = self._append(head, changes)
+                    self.head = head
                     done, changes = done + step, changes[step:]
                     if progress is not None:
                         progress(done, done + len(changes))
@@ -325,6 +341,17 @@ class _Import:
         else:
             raise Refused("the ledger is being written all the time; what is in stays", "run the import again")
         return self._answer()
+
+    def settled(self) -> dict[str, Mark]:
+        """Return what the files were of which nothing is left to do, nor to say, after this import."""
+        told = {one.file for one in self.diagnostics}
+        said = {one.draft.source.path for one in self.found if one.draft.source is not None and not one.redacted}
+        masked = {one.draft.source.path for one in self.found if one.draft.source is not None and one.redacted}
+        return {
+            path: mark
+            for path, mark in self.reading.marks.items()
+            if path not in told and path not in masked and (path in said or not mark.items)
+        }
 
     def _planned(self) -> tuple[int, list[Change]]:
         """Return a head and what is to be done at it."""
@@ -486,7 +513,14 @@ class _Import:
     def _answer(self) -> Imported:
         counts = self.counts
         written = counts["recorded"] + counts["superseded"] + counts["proposed"] + counts["quarantined"]
-        unchanged = self.own + len(self.found) - written - counts["sources_added"] - counts["restored"]
+        unchanged = (
+            self.own
+            + sum(self.reading.passed.values())
+            + len(self.found)
+            - written
+            - counts["sources_added"]
+            - counts["restored"]
+        )
         remarks = list(self.ledger.store.remarks)
         self.ledger.store.remarks.clear()
         if self.batch is not None:

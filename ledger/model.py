@@ -336,6 +336,16 @@ class Past(NamedTuple):
 NO_PAST = Past()
 
 
+class Mark(NamedTuple):
+    """How a source was read and what it was then, for the next scan to know it by (`checkpoints`); `items` counts its
+    drafts. The digest is that of its content, '' when it was not made; it is keyed before it is written."""
+
+    how: str
+    stamp: str
+    digest: bytes
+    items: int
+
+
 class Reading(NamedTuple):
     """What an importer read from one kind of source at one trust.
 
@@ -351,6 +361,9 @@ class Reading(NamedTuple):
     `around` holds by locator the turn that a sentence was taken from: a
     private region may begin before it and end behind it.
     `past` is what the source says became of its rows.
+    `marks` are what the files were that were read completely and without a
+    remark, by path; `passed` counts by path the drafts of sources that were
+    not read, because nothing of them had changed (they stand in `unread`).
     """
 
     importer: str
@@ -367,6 +380,8 @@ class Reading(NamedTuple):
     summaries: tuple[SessionText, ...] = ()
     around: Mapping[str, str] = {}
     past: Past = NO_PAST
+    marks: Mapping[str, Mark] = {}
+    passed: Mapping[str, int] = {}
 
 
 def plain(value: Any) -> Any:

@@ -42,6 +42,7 @@ LEVELS = {
     ),
     2: (
         "place",
+        "checkpoints",
         "door",
         "disk",
         "hits",
