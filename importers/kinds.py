@@ -10,7 +10,7 @@ import sqlite3
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import NamedTuple
 
-from ledger.model import NO_PAST, TRUST_FILES, Diagnostic, Draft, Mark, Past, Source
+from ledger.model import NO_PAST, TRUST_FILES, Diagnostic, Draft, Mark, Past, SessionText, Source
 
 
 class Parsed(NamedTuple):
@@ -22,7 +22,7 @@ class Parsed(NamedTuple):
     of which a part could not be read. `rank` orders files of one kind that
     say different things of one place, the best first; None when nothing
     tells. `trust` is that of the drafts where it is not their importer's; `past`
-    what the file tells of its rows' past.
+    what the file tells of its rows' past. For the others see `Reading`.
     """
 
     drafts: list[Draft]
@@ -32,6 +32,9 @@ class Parsed(NamedTuple):
     is_complete: bool
     rank: float | None = None
     trust: int | None = None
+    sessions: Mapping[str, str] = {}
+    summaries: tuple[SessionText, ...] = ()
+    around: Mapping[str, str] = {}
     past: Past = NO_PAST
 
 
@@ -94,6 +97,7 @@ class Importer(NamedTuple):
         below: what of this kind a named folder holds, as paths for `read`. The
             folder itself: all of it is this kind's, and no note of it is read by others.
         places: where this kind usually is; only what exists.
+        by_place: what it reads is worth more than a repository's files only where own notes would be.
         is_markdown: whether `sniff` is asked of `.md` files too, before they are taken for memory notes.
     """
 
@@ -107,6 +111,7 @@ class Importer(NamedTuple):
     merged: Callable[[Iterable[Parsed]], list[Draft]] = all_drafts
     below: Callable[[str], Iterable[str]] | None = None
     places: Callable[[Where], list[str]] = no_places
+    by_place: bool = False
     is_markdown: bool = False
 
 
@@ -122,17 +127,20 @@ class Gathered:
         self.diagnostics: list[Diagnostic] = []
         self.read: list[str] = []
         self.held: set[str] = set()
-        self.marks: dict[str, Mark] = {}
-        self.passed = 0
+        self.sessions: dict[str, str] = {}
+        self.summaries: list[SessionText] = []
+        self.around: dict[str, str] = {}
         self.replaced: dict[str, tuple[str, ...]] = {}
         self.fates: dict[str, str] = {}
         self.origins: dict[str, tuple[Source, ...]] = {}
+        self.marks: dict[str, Mark] = {}
+        self.passed: dict[str, int] = {}
 
     def passes(self, path: str, items: int) -> None:
         """Pass over a source of which nothing has changed: what stands there stays."""
         self.read.append(path)
         self.unread.append(path)
-        self.passed += items
+        self.passed[path] = items
 
     def take(self, parsed: Parsed) -> None:
         """Add what a file says, but for its drafts, which are put together with those of others."""
@@ -142,3 +150,6 @@ class Gathered:
         self.replaced.update(parsed.past.replaced)
         self.fates.update(parsed.past.fates)
         self.origins.update(parsed.past.origins)
+        self.sessions.update(parsed.sessions)
+        self.summaries += parsed.summaries
+        self.around.update(parsed.around)

@@ -37,7 +37,7 @@ class Notes:
         home: the user's home folder; what lies below its `.claude` is the user's own.
         loose: trust of a folder outside any repository.
         gathered: gives what is gathered at a trust.
-        seen: what is known of notes that have not changed, which are passed over.
+        seen: what is known of notes that have not changed, which are passed over; None reads all.
     """
 
     def __init__(
@@ -48,13 +48,13 @@ class Notes:
         gathered: Callable[[int], Gathered],
         seen: Checkpoints | None = None,
     ) -> None:
-        self.project, self.loose, self.gathered, self.seen = project, loose, gathered, seen
-        self._all_listed = ""
+        self.project, self.loose, self.gathered = project, loose, gathered
         self.own = os.path.realpath(client_folder(home)) if home else None
         self.listed: dict[str, str] = {}
         """Real path of each note, with the folder that is its memory folder."""
         self._projects: dict[str, str] = {}
         self._trusts: dict[str, int] = {}
+        self._seen, self._all = seen, ""
         self._linked: dict[str, str] = {}
         self._states: dict[str, str | None] = {}
         self._made = 0
@@ -150,13 +150,10 @@ class Notes:
     # -- reading ----------------------------------------------------------------------------------------------------
 
     def read(self, path: str) -> None:
-        """Read one note."""
-        if self._is_made(path):
-            self._made += 1
-            return
+        """Read one note, unless nothing of it has changed."""
         part = self.part(path)
-        # What quipu says of notes may change without them: beside its state every note is read.
-        seen = self.seen if self._states[self.listed[path]] is None else None
+        is_made = self._is_made(path)  # what quipu keeps beside its notes says more of them: all are read
+        seen = self._seen if self._states[self.listed[path]] is None else None
         now = self._look(path)
         items = seen.unchanged(now) if seen is not None else None
         if items is not None:
@@ -169,6 +166,9 @@ class Notes:
                 part.unread.append(path)
             part.diagnostics.append(Diagnostic(files.shown(path), None, error.code, error.message))
             return
+        if is_made:
+            self._made += 1
+            return
         content = text.encode("utf-8", "surrogatepass")
         items = seen.same(now, content) if seen is not None and not left_out else None
         if items is not None:
@@ -180,7 +180,6 @@ class Notes:
             part.drafts += facts.drafts
             part.whole |= facts.whole
             part.replaced.update(facts.replaced)
-            part.marks[path] = checkpoints.mark(now, content, len(facts.drafts))
             return
         parsed = memory_notes.parse(text, path, self._project(path), self.listed)
         if memory_notes.PART_MARK not in text:  # a part of an index depends, as that, on all that are listed
@@ -201,11 +200,11 @@ class Notes:
 
     def _look(self, path: str) -> checkpoints.Look:
         """Look at a note, and at what its drafts depend on: its project and trust; of an index, all that are listed."""
-        if not self._all_listed:
+        if not self._all:
             listed = "\n".join(sorted(self.listed)).encode("utf-8", "surrogateescape")
-            self._all_listed = hashlib.sha256(listed).hexdigest()
-        listed_too = self._all_listed if memory_notes.is_index(path) else ""
-        return checkpoints.look(path, KIND, f"{self.trust(path)}\n{self._project(path)}\n{listed_too}")
+            self._all = hashlib.sha256(listed).hexdigest()
+        others = self._all if memory_notes.is_index(path) else ""
+        return checkpoints.look(path, KIND, f"{self.trust(path)}\n{self._project(path)}\n{others}")
 
     # -- what quipu adds --------------------------------------------------------------------------------------------
 

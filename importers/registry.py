@@ -13,10 +13,10 @@ from typing import NamedTuple
 
 from importers import files, foreign_sqlite, memory_notes, note_scan, projects
 from importers.files import Unread
-from importers.kinds import Gathered, Importer, Parsed, Where, best_said
+from importers.kinds import Gathered, Importer, Parsed, Where
 from importers.note_scan import Notes
 from ledger import checkpoints, own_copy
-from ledger.checkpoints import Checkpoints
+from ledger.checkpoints import Checkpoints, Look
 from ledger.errors import BadArgument
 from ledger.model import PROJECT_CHARS, TRUST_FILES, TRUST_NOTES, Diagnostic, Past, Reading
 
@@ -30,9 +30,6 @@ HEAD_BYTES = 4_096
 
 default_places = projects.default_places
 
-DATABASES = "databases"
-"""Stands for the kind of databases that are not opened, because nothing of them has changed."""
-
 PASTED = "pasted"
 """Stands for the path of a text that was pasted."""
 
@@ -42,10 +39,20 @@ def table() -> tuple[Importer, ...]:
 
     Imported when they are asked for: a hook that reads one note needs none of them.
     """
-    from importers import agent_files, basic_memory, claude_mem, export, mcp_memory_service, mem0, memory_server
+    from importers import (
+        agent_files,
+        basic_memory,
+        claude_mem,
+        export,
+        mcp_memory_service,
+        mem0,
+        memory_server,
+        sessions,
+    )
 
     return (
         export.IMPORTER,
+        sessions.IMPORTER,
         mcp_memory_service.IMPORTER,
         memory_server.IMPORTER,
         mem0.IMPORTER,
@@ -209,8 +216,9 @@ class _Scan:
         rows: Importer | None = None,
         seen: Checkpoints | None = None,
     ) -> None:
-        self.rows, self.seen = rows, seen
-        self.looks: dict[str, checkpoints.Look] = {}
+        self.seen = seen
+        self.looks: dict[str, Look] = {}
+        self.rows = rows
         self.project, self.progress, self.home = project, progress, home
         self.parts: dict[tuple[str, int], Gathered] = {}
         self.notes = Notes(project, home, loose, lambda trust: self._part(NOTES, trust), seen)
@@ -289,11 +297,58 @@ class _Scan:
             self.listed[path] = importer
             self._part(importer.kind, importer.trust).paths.append(path)
 
+    # -- passing over -----------------------------------------------------------------------------------------------
+
+    def _pass_rows(self) -> None:
+        """Pass over what has not changed: a transcript by itself, all other files and databases together or not at all,
+        because one of them may outrank another."""
+        told = "\n".join((self.project or "", *sorted(self.databases), *sorted(self.listed)))
+        found: dict[str, tuple[Importer, int] | None] = {}
+        for path, importer in [*self.listed.items(), *((path, None) for path in self.databases)]:
+            self.looks[path] = now = self._look(path, importer, told)
+            kinds = [importer] if importer is not None else [one for one in table() if one.database is not None]
+            passing = ((one, self._unchanged(now, one)) for one in kinds)
+            found[path] = next(((one, items) for one, items in passing if items is not None), None)
+        rows = [path for path in found if path in self.databases or not self.listed[path].by_place]
+        is_same = all(found[path] is not None for path in rows)
+        for path, known in found.items():
+            if known is not None and (is_same or path not in rows):
+                self._part(known[0].kind, self._trust(path, known[0])).passes(path, known[1])
+                self.listed.pop(path, None)
+                self.databases.pop(path, None)
+
+    def _look(self, path: str, importer: Importer | None, told: str) -> Look:
+        """Look at a file before it is read; how it is read is completed by its kind."""
+        if importer is not None and importer.by_place:
+            told = f"{self.project or ''}\n{self.notes.trust(path)}"
+        return checkpoints.look(path, "", told, () if importer is not None else (path + "-wal", path + "-journal"))
+
+    def _unchanged(self, now: Look, importer: Importer) -> int | None:
+        return self.seen.unchanged(now._replace(how=importer.kind + now.how)) if self.seen is not None else None
+
+    def _trust(self, path: str, importer: Importer) -> int:
+        is_less = importer.by_place and self.notes.trust(path) < TRUST_NOTES
+        return TRUST_FILES if is_less else importer.trust
+
+    def _mark(self, path: str, importer: Importer, found: Sequence[Parsed]) -> None:
+        """Remember what a file was that was read completely, where its drafts of the highest trust go: the last to be
+        recorded."""
+        is_whole = importer.by_place or all(parsed.is_complete and not parsed.diagnostics for parsed in found)
+        if self.rows is not None or not is_whole or os.path.isdir(path):
+            return  # the times of a folder do not tell what lies in it
+        trust, last = max(
+            ((importer.trust if one.trust is None else one.trust, one) for one in found), key=lambda one: one[0]
+        )
+        now = self.looks[path]
+        self._part(importer.kind, trust).marks[path] = checkpoints.mark(
+            now._replace(how=importer.kind + now.how), None, len(last.drafts)
+        )
+
     # -- reading ----------------------------------------------------------------------------------------------------
 
     def readings(self) -> list[Reading]:
         """Read everything listed."""
-        self._pass_over()
+        self._pass_rows()
         for done, total in self._steps():
             if self.progress is not None:
                 self.progress(done, total)
@@ -305,32 +360,6 @@ class _Scan:
         made = sorted(self.parts, key=lambda key: (key[0] != NOTES, key))
         self.parts[made[0]].diagnostics[:0] = self.diagnostics
         return [self.reading(importer, trust) for importer, trust in made]
-
-    def _pass_over(self) -> None:
-        """Leave out files of which nothing has changed; of those that outrank one another all or none."""
-        if self.rows is not None:
-            return
-        ranked = [path for path, importer in self.listed.items() if importer.merged is best_said] + [*self.databases]
-        told = "\n".join((self.project or "", *sorted(ranked)))
-        for path in (*self.listed, *self.databases):
-            if os.path.isfile(path):  # the times of a folder do not tell what lies in it
-                beside = (path + "-wal", path + "-journal") if path in self.databases else ()
-                how = told if path in ranked else self.project or ""
-                self.looks[path] = checkpoints.look(path, self._kind(path), how, beside)
-        if self.seen is None:
-            return
-        known = {path: self.seen.unchanged(now) for path, now in self.looks.items()}
-        is_same = all(known.get(path) is not None for path in ranked)
-        for path, items in known.items():
-            if items is not None and (path not in ranked or is_same):
-                trust = self.listed[path].trust if path in self.listed else TRUST_FILES
-                self._part(self._kind(path), trust).passes(path, items)
-                self.listed.pop(path, None)
-                self.databases.pop(path, None)
-
-    def _kind(self, path: str) -> str:
-        """Return the kind of a file that is listed; databases that are not opened are called so."""
-        return self.listed[path].kind if path in self.listed else DATABASES
 
     def _steps(self) -> Iterator[tuple[int, int]]:
         """Read one file after the other; yield how many are done, and of how many."""
@@ -362,6 +391,10 @@ class _Scan:
             part.unread.append(path)
             part.diagnostics.append(Diagnostic(files.shown(path), None, error.code, error.message))
             return
+        if importer.by_place and self.notes.trust(path) < TRUST_NOTES:
+            found = [_of_files(parsed) for parsed in found]
+        if found:
+            self._mark(path, importer, found)
         for parsed in found:
             trust = importer.trust if parsed.trust is None else parsed.trust
             part = self._part(importer.kind, trust)
@@ -372,8 +405,6 @@ class _Scan:
             part.take(parsed)
             if parsed.is_complete:
                 part.roots.append(path)
-                if path in self.looks and len(found) == 1:
-                    part.marks[path] = checkpoints.mark(self.looks[path], None, len(parsed.drafts))
 
     def reading(self, importer: str, trust: int) -> Reading:
         """Return what was gathered of an importer at a trust."""
@@ -390,10 +421,19 @@ class _Scan:
             part.diagnostics,
             self.project,
             frozenset(part.held),
-            past=Past(part.replaced, part.fates, part.origins),
-            marks=part.marks,
-            passed=part.passed,
+            part.sessions,
+            tuple(part.summaries),
+            part.around,
+            Past(part.replaced, part.fates, part.origins),
+            part.marks,
+            part.passed,
         )
+
+
+def _of_files(parsed: Parsed) -> Parsed:
+    """Return what a file says that anybody may have written: no person's words, and no session that could agree."""
+    trust = TRUST_FILES if parsed.trust is None else min(parsed.trust, TRUST_FILES)
+    return parsed._replace(trust=trust, sessions={}, summaries=())
 
 
 def _read_database(path: str, project: str | None) -> tuple[Importer, Sequence[Parsed]]:

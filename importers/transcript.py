@@ -36,6 +36,13 @@ TEXT_CHARS = 1 << 20
 """Most text of one turn."""
 
 ID_CHARS, PATH_CHARS = 200, 4_096
+
+ARGUMENT_CHARS = 2_000
+"""Most of each argument of a call that is kept: a command, a path, a text that was replaced."""
+
+OUTPUT_CHARS = 8_000
+"""Most of one tool's output that is kept by itself: half from its beginning, half from its end, where errors stand."""
+
 UUIDS_MAX = 1_000_000
 """Lines of one file whose ids are remembered, to know those that a fork or a resumed session wrote again."""
 
@@ -58,13 +65,36 @@ _CALLED = (
 )  # fmt: skip
 
 
+class Called(NamedTuple):
+    """A tool that the agent called, with those arguments that tell what it did; each is cut at `ARGUMENT_CHARS`.
+
+    Of an edit `old` is what was replaced and `new` what stands there now; of a written file `new` is its beginning.
+    """
+
+    id: str
+    name: str
+    command: str | None = None
+    path: str | None = None
+    old: str | None = None
+    new: str | None = None
+
+
+class Output(NamedTuple):
+    """What one tool answered: the id of its call, whether it failed, and its text, cut at `OUTPUT_CHARS`."""
+
+    id: str
+    is_error: bool
+    text: str
+
+
 class Turn(NamedTuple):
     """What somebody said.
 
     `text` is as it was written, without what the client put between; of a tool
     its output. `line` counts from 1 and is the first of the turn. `is_aside`
     tells that a subagent or its task speaks, `is_error` that a tool failed or
-    the client could not reach the model. `tools` names what the agent called.
+    the client could not reach the model, `is_robot` that nobody sits in the
+    session. `calls` is what the agent called, `outputs` what its tools answered.
     """
 
     speaker: str
@@ -77,15 +107,39 @@ class Turn(NamedTuple):
     line: int
     is_aside: bool = False
     is_error: bool = False
-    tools: tuple[str, ...] = ()
+    is_robot: bool = False
+    calls: tuple[Called, ...] = ()
+    outputs: tuple[Output, ...] = ()
+
+    @property
+    def tools(self) -> tuple[str, ...]:
+        """Names of what the agent called."""
+        return tuple(call.name for call in self.calls)
 
 
 class _Block(msgspec.Struct):
     type: str = ""
     text: str = ""
     name: str = ""
+    id: str | None = None
+    tool_use_id: str | None = None
+    input: msgspec.Raw = msgspec.Raw()
     content: str | list[Any] | None = None
     is_error: bool | None = None
+
+
+class _Edit(msgspec.Struct):
+    old_string: str | None = None
+    new_string: str | None = None
+
+
+class _Input(_Edit):
+    command: str | None = None
+    file_path: str | None = None
+    notebook_path: str | None = None
+    content: str | None = None
+    new_source: str | None = None
+    edits: list[_Edit] = []
 
 
 class _Message(msgspec.Struct):
@@ -118,6 +172,7 @@ class _Kind(msgspec.Struct):
 _KIND = msgspec.json.Decoder(_Kind)
 _LINE = msgspec.json.Decoder(_Line)
 _MESSAGE = msgspec.json.Decoder(_Message)
+_INPUT = msgspec.json.Decoder(_Input)
 _MEMBERS = msgspec.json.Decoder(dict[str, msgspec.Raw])
 
 
@@ -276,7 +331,7 @@ class Transcript:
         if known is not None and known[0] == name:
             old = known[1]
             text = "\n".join(part for part in (old.text, turn.text) if part)[:TEXT_CHARS]
-            self._open[session] = (name, old._replace(text=text, tools=(*old.tools, *turn.tools)))
+            self._open[session] = (name, old._replace(text=text, calls=(*old.calls, *turn.calls)))
             return
         if known is not None:
             yield self._open.pop(session)[1]
@@ -289,9 +344,14 @@ class Transcript:
         blocks = message.content if isinstance(message.content, list) else []
         results = [one for one in blocks if isinstance(one, _Block) and one.type == "tool_result"]
         if results:
-            text = "\n".join(_output(one.content) for one in results)[:TEXT_CHARS]
+            texts = [_output(one.content) for one in results]
+            outputs = tuple(
+                Output(_bounded(one.tool_use_id, ID_CHARS) or "", bool(one.is_error), _ends(text))
+                for one, text in zip(results, texts, strict=True)
+            )
             turn = self._turn(line, "tool", message)
-            yield turn._replace(text=text, is_error=any(one.is_error for one in results))
+            is_error = any(one.is_error for one in outputs)
+            yield turn._replace(text="\n".join(texts)[:TEXT_CHARS], is_error=is_error, outputs=outputs)
             return
         turn = self._turn(line, _speaker(line), message)
         if turn.speaker == "person":
@@ -309,11 +369,12 @@ class Transcript:
         texts = [
             one if isinstance(one, str) else one.text for one in blocks if isinstance(one, str) or one.type == "text"
         ]
-        tools = [one.name[:ID_CHARS] for one in blocks if isinstance(one, _Block) and one.type == "tool_use"]
+        calls = tuple(_called(one) for one in blocks if isinstance(one, _Block) and one.type == "tool_use")
         return Turn(
             speaker, "\n".join(filter(None, texts))[:TEXT_CHARS], line.uuid, _bounded(line.parent_uuid, ID_CHARS),
             line.session_id or "", _bounded(line.cwd, PATH_CHARS), observed(line.timestamp) if line.timestamp else None,
-            self._number, bool(line.is_sidechain), bool(line.is_api_error_message), tuple(tools),
+            self._number, bool(line.is_sidechain), bool(line.is_api_error_message),
+            not ROBOTS.isdisjoint((line.entrypoint, line.turn_origin, line.prompt_source)), calls,
         )  # fmt: skip
 
 
@@ -347,6 +408,25 @@ def _output(content: str | list[Any] | None) -> str:
         texts = [one.get("text") if isinstance(one, dict) else one for one in content]
         return "\n".join(text for text in texts if isinstance(text, str))
     return content or ""
+
+
+def _called(block: _Block) -> Called:
+    """Return a call with its arguments; of one whose arguments have other types than known only its name."""
+    name, own = block.name[:ID_CHARS], _bounded(block.id, ID_CHARS) or ""
+    try:
+        given = _INPUT.decode(block.input)
+    except (msgspec.MsgspecError, RecursionError, UnicodeError):
+        return Called(own, name)
+    edit = given.edits[0] if given.edits else given
+    new = next((text for text in (edit.new_string, given.content, given.new_source) if text is not None), None)
+    path = given.file_path if given.file_path is not None else given.notebook_path
+    return Called(own, name, *(text and text[:ARGUMENT_CHARS] for text in (given.command, path, edit.old_string, new)))
+
+
+def _ends(text: str) -> str:
+    """Return a text, or of a long one its beginning and its end."""
+    half = OUTPUT_CHARS // 2
+    return text if len(text) <= OUTPUT_CHARS else f"{text[:half]}\n…\n{text[-half:]}"
 
 
 def _bounded(text: str | None, cap: int) -> str | None:

@@ -173,7 +173,7 @@ def by_hand(ledger: Ledger, reading: Reading) -> list[Reading]:
     marks = {path: mark for path, mark in reading.marks.items() if path not in hands}  # what is by hand is read again
     person = reading._replace(
         trust=TRUST_AGENT, paths=tuple(hands), drafts=own, whole=whole, roots=tuple(hands), unread=(), diagnostics=[],
-        marks={}, passed=0,
+        marks={}, passed={},
     )  # fmt: skip
     others = reading._replace(drafts=rest, whole=reading.whole - whole, unread=(*reading.unread, *hands), marks=marks)
     return [person, others]

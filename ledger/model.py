@@ -310,6 +310,15 @@ class Diagnostic(NamedTuple):
     message: str
 
 
+class SessionText(NamedTuple):
+    """The client's own summary of a session: of which session and project, its text, and when it was made."""
+
+    session: str
+    project: str
+    text: str
+    at: str | None
+
+
 class Past(NamedTuple):
     """What a source says became of its own rows, by locator.
 
@@ -347,10 +356,14 @@ class Reading(NamedTuple):
     that the caller named for all of it; without it a place that is known keeps
     the project it has. `held` are the locators of drafts that their source
     itself calls sensitive: they are stored, and wait for a person's release.
+    `sessions` tells by locator which session a draft was inferred from: what
+    independent sessions say is agreement. `summaries` are the client's own.
+    `around` holds by locator the turn that a sentence was taken from: a
+    private region may begin before it and end behind it.
     `past` is what the source says became of its rows.
     `marks` are what the files were that were read completely and without a
-    remark, by path; `passed` counts the drafts of sources that were not read,
-    because nothing of them had changed (they stand in `unread`).
+    remark, by path; `passed` counts by path the drafts of sources that were
+    not read, because nothing of them had changed (they stand in `unread`).
     """
 
     importer: str
@@ -363,9 +376,12 @@ class Reading(NamedTuple):
     diagnostics: list[Diagnostic]
     project: str | None = None
     held: frozenset[str] = frozenset()
+    sessions: Mapping[str, str] = {}
+    summaries: tuple[SessionText, ...] = ()
+    around: Mapping[str, str] = {}
     past: Past = NO_PAST
     marks: Mapping[str, Mark] = {}
-    passed: int = 0
+    passed: Mapping[str, int] = {}
 
 
 def plain(value: Any) -> Any:

@@ -394,6 +394,19 @@ def test_an_observation_that_is_reworded_supersedes_and_one_that_is_gone_is_retr
     assert after["Grind fresh"][0] == "retracted"
 
 
+def test_an_edit_inside_a_folder_is_seen_although_the_folder_looks_the_same(tmp_path: Path) -> None:
+    """What was read of a folder is not remembered by the folder's own times."""
+    note = tmp_path / "notes" / "coffee.md"
+    note.parent.mkdir()
+    note.write_text("---\npermalink: a\n---\n\n- [decision] Grind fresh\n")
+
+    (reading,) = registry.scan_paths([str(note.parent)])
+
+    assert [draft.solution for draft in reading.drafts] == ["Grind fresh"]
+    assert reading.diagnostics == []
+    assert reading.marks == {}
+
+
 def test_a_folder_of_memory_notes_is_not_taken_for_basic_memory(tmp_path: Path) -> None:
     """One note with a permalink among many without makes no project of it, nor does the client's own folder."""
     folder = tmp_path / "notes"
