@@ -43,6 +43,7 @@ def table() -> tuple[Importer, ...]:
         agent_files,
         basic_memory,
         claude_mem,
+        elsewhere,
         export,
         mcp_memory_service,
         mem0,
@@ -58,6 +59,7 @@ def table() -> tuple[Importer, ...]:
         mem0.IMPORTER,
         basic_memory.IMPORTER,
         *agent_files.IMPORTERS,
+        *elsewhere.IMPORTERS,
         claude_mem.IMPORTER,  # the last: it takes every other database and `.json`, and says what is wrong with it
     )
 
