@@ -15,7 +15,7 @@ from importers import speech
 from importers.subjects import WORDS, categorised
 from ledger import echo, private, prompt, query
 
-SENTENCE_CHARS = 600
+SENTENCE_CHARS = 400
 """Longest sentence that counts: nobody lays down more in one."""
 
 TELLING = 2
@@ -26,6 +26,9 @@ STATEMENTS_MAX = 6
 
 GOES_ON_CHARS = 160
 """Longest sentence that is taken along with the one before it."""
+
+BEGIN_CHARS, END_CHARS = 12_000, 4_000
+"""What is read of a long turn: the rest of it was pasted."""
 
 LINES_MAX = 12
 """Lines of a turn from which on only its first and its last paragraph may be a person's own words."""
@@ -38,6 +41,7 @@ _CODE = re.compile(r"`[^`\n]+`")
 _FENCE = re.compile(r"(?ms)^[ \t]*(```|~~~).*?(?:^[ \t]*\1|\Z)")
 _ENDS = re.compile(r"(?<=[.!?;…])(?<!\be\.g\.)(?<!\bi\.e\.)(?<!\bz\.B\.)(?<!\bvs\.)[\"')\]*_]{0,3}\s+|(?<=[。！？；])")
 _ITEM = re.compile(r"\s*(?:[-*•–]|\(?\d{1,2}[.)])\s+")
+_UNMARKED = re.compile(r"\b(do|does|did|wo|ca|is|are|should)nt\b")
 _LEAD = re.compile(r"[^:：]{1,400}[:：]\s+(?=\S)")
 _FROM_WHAT = re.compile(
     r"(?i)\A(?:when(?:ever)?|every ?time|each time|before|after|if|immer wenn|jedes mal|bevor|nachdem)\b[^,]{6,},"
@@ -54,6 +58,8 @@ class Statement(NamedTuple):
 def found(text: str, markers: Mapping[str, str] | None = None) -> list[Statement]:
     """Return what a person lays down in a turn, in order."""
     own = echo.cut(private.without(text, markers))
+    if len(own) > BEGIN_CHARS + END_CHARS:
+        own = f"{own[:BEGIN_CHARS]}\n\n{own[-END_CHARS:]}"
     kept: list[Statement] = []
     at = end = 0
     for sentence in _own(own):
@@ -87,6 +93,7 @@ def lays_down(sentence: str) -> bool:
     if not (8 if sentence.isascii() else 4) <= len(sentence) <= SENTENCE_CHARS:
         return False
     plain = _CODE.sub("X", _QUOTED.sub("Q", sentence.replace("’", "'"))).lower().strip(" \t*_")
+    plain = _UNMARKED.sub(r"\1n't", plain)
     bare = re.sub(speech.OPENINGS, "", plain) or plain
     heads = {bare, plain}
     lead = _LEAD.match(bare)
@@ -102,8 +109,8 @@ def lays_down(sentence: str) -> bool:
 
 
 def _is_short(lead: str) -> bool:
-    """Tell whether what stands before a colon only opens a sentence (`no:`, `one more:`)."""
-    return len(lead.split()) <= 2 and not speech.found("payloads", speech.PAYLOADS, lead)
+    """Tell whether what stands before a colon only opens a sentence (`no:`, `btw:`), and names nobody who says it."""
+    return speech.found("leads", speech.LEADS, lead)
 
 
 def _own(text: str) -> Iterator[str]:
@@ -131,16 +138,17 @@ def _lines(text: str) -> Iterator[str]:
     is_listed = False
     for number in filled:
         line = lines[number].strip()
-        if speech.found("labels", speech.LABELS, line) and len(filled) > 1:
+        head = line[:SENTENCE_CHARS]
+        if speech.found("labels", speech.LABELS, head) and len(filled) > 1:
             return
         if line.startswith(">") or number not in kept:
             continue
-        is_listed = speech.found("lists", speech.LISTS, line) or (is_listed and _ITEM.match(line) is not None)
+        is_listed = speech.found("lists", speech.LISTS, head) or (is_listed and _ITEM.match(line) is not None)
         if len(filled) > 1 and not is_listed and (_ITEM.match(line) or prompt.is_pasted(line)) and not _is_marked(line):
             continue
         yield line
         is_last = number == filled[-1]
-        leads_over = line.endswith((":", "：")) or speech.found("payloads", speech.PAYLOADS, line)
+        leads_over = line.endswith((":", "：")) or speech.found("payloads", speech.PAYLOADS, head)
         if not is_last and not is_listed and leads_over:
             return
 
@@ -159,7 +167,7 @@ def _ends_of(lines: list[str], filled: list[int]) -> set[int]:
 
 def _is_marked(line: str) -> bool:
     """Tell whether a line asks to be remembered, whatever it looks like."""
-    plain = re.sub(speech.OPENINGS, "", line.lower())
+    plain = re.sub(speech.OPENINGS, "", line[:SENTENCE_CHARS].lower())
     return any(speech.found(name, speech.RULES[name], plain) for name in ("remembers", "from_now"))
 
 

@@ -88,6 +88,8 @@ class Tally:
         """Count the items of a reading, and know its kind for the sources it comes from."""
         for path in (*reading.paths, *reading.roots):
             self._of(reading.importer, path)
+        for path, items in reading.passed.items():
+            self._add(reading.importer, path, "items", items)
         for draft in reading.drafts:
             self._add(reading.importer, draft.source.path if draft.source is not None else None, "items")
 

@@ -7,7 +7,7 @@ which can be undone by itself.
 
 import os
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
@@ -18,6 +18,7 @@ from ledger.errors import BadArgument, BadInput
 from ledger.model import TRUST_NOTES, schema_path, shortened
 
 if TYPE_CHECKING:
+    from importers.kinds import Importer
     from ledger.ledger import Ledger
 
 EXAMPLE = "example"
@@ -33,8 +34,14 @@ AGAIN = Arg("--again", "also what was taken back by a person, or blocked by an e
 
 
 @command(
-    Arg("paths", "memory folders, single notes, exports of a ledger, databases and exports of claude-mem", many="*"),
+    Arg("paths", "memory folders, single notes, exports of a ledger, files of other memories", many="*"),
     Arg("--project", "the project of all of it (default: each place tells its own)"),
+    Arg("--kind", "of files that hold rows: csv or jsonl (default: the name tells)", metavar="KIND"),
+    Arg(
+        "--map",
+        "columns of the rows: problem=COL,solution=COL,title=…,category=…,project=…,tags=…,observed_at=…,id=…",
+        metavar="FIELD=COL,…",
+    ),
     Arg("--example", "import the bundled example notes", is_flag=True),
     AGAIN,
     DRY_RUN,
@@ -46,10 +53,26 @@ def import_paths(call: Call) -> Result:
         return imported(call, [*given.paths, schema_path(EXAMPLE)], given.project or DEMO)
     if not given.paths:
         raise BadArgument("there is no path to import; nothing was written", "name one, or use `learnings scan`")
-    return imported(call, given.paths, given.project)
+    return imported(call, given.paths, given.project, _rows(call))
 
 
-def imported(call: Call, paths: list[str], project: str | None) -> Result:
+def _rows(call: Call) -> "Importer | None":
+    """Return the importer of rows that `--kind` and `--map` ask for, None without either.
+
+    Raises:
+        BadArgument: one is missing, or no such.
+    """
+    given = call.given
+    if given.map is None and given.kind is None:
+        return None
+    if given.map is None:
+        raise BadArgument("the rows need a map of columns; nothing was written", "add --map problem=COL,solution=COL")
+    from importers.registry import rows_by
+
+    return rows_by(given.kind, given.map, given.paths)
+
+
+def imported(call: Call, paths: list[str], project: str | None, rows: "Importer | None" = None) -> Result:
     """Read the paths and bring the ledger up to them."""
     from importers.contrary import Standing
     from importers.plan import plan, vanished
@@ -58,23 +81,31 @@ def imported(call: Call, paths: list[str], project: str | None) -> Result:
     from ledger.cli_sources import settled
 
     home = os.path.expanduser("~")
-
-    with bar("reading") as progress:
-        # The bundled notes are trusted alike wherever they are installed, inside a repository or not.
-        bundled = os.path.realpath(schema_path(EXAMPLE))
-        readings = [
-            reading._replace(trust=TRUST_NOTES) if reading.paths == (bundled,) else reading
-            for reading in scan_paths(paths, project, progress, home)
-        ]
     how = {"again": call.given.again, "dry_run": call.given.dry_run}
     done = []
-    with opened(call) as ledger, said_when_interrupted(call, ledger):
+    with ExitStack() as held:
+        # A ledger that is there says what need not be read; one that is not is made when something was read.
+        known = held.enter_context(opened(call)) if os.path.exists(call.file) else None
+        passing = ingest.seen_by(known) if known is not None and not call.given.again and rows is None else None
+        with bar("reading") as progress:
+            # The bundled notes are trusted alike wherever they are installed, inside a repository or not.
+            bundled = os.path.realpath(schema_path(EXAMPLE))
+            readings = [
+                reading._replace(trust=TRUST_NOTES) if reading.paths == (bundled,) else reading
+                for reading in scan_paths(paths, project, progress, home, rows=rows, seen=passing)
+            ]
+        ledger = known or held.enter_context(opened(call))
+        held.enter_context(said_when_interrupted(call, ledger))
+        seen = passing or ingest.seen_by(ledger)
         if not call.given.dry_run:
             done += settled(ledger)
         for reading in readings:
             for part in capture.by_hand(ledger, reading):
                 with bar("recording") as progress:
-                    done.append(sessions_in.run(ledger, part, plan, vanished, Standing, progress=progress, **how))
+                    one = sessions_in.run(ledger, part, plan, vanished, Standing, progress=progress, seen=seen, **how)
+                done.append(one)
+        if not call.given.dry_run:
+            seen.save()
     document = ingest.together(done)
     said_aside(call, document)
     return Result(document, lambda: lines_of(call, document), status_of(paths, document))

@@ -11,6 +11,7 @@ import os
 import stat
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import AbstractContextManager, nullcontext
+from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ledger.cli_call import Call
@@ -199,7 +200,8 @@ def narrowed(reading: Reading, chosen: Chosen) -> Reading:
     whole = reading.whole - {one.source.locator for one in reading.drafts if one.source and id(one) not in kept}
     unread = (*reading.unread, *(path for path in out if path is not None))
     roots = reading.roots if since is None else ()
-    return reading._replace(drafts=drafts, whole=whole, unread=unread, roots=roots)
+    marks = {path: mark for path, mark in reading.marks.items() if since is None and path not in out}
+    return reading._replace(drafts=drafts, whole=whole, unread=unread, roots=roots, marks=marks)
 
 
 def without(reading: "Reading", paths: set[str]) -> "Reading":
@@ -210,7 +212,9 @@ def without(reading: "Reading", paths: set[str]) -> "Reading":
     out = {one.source.locator for one in reading.drafts if one.source is not None and one.source.path in paths}
     out |= {locator for locator in reading.whole if locator.startswith(places)}
     drafts = [one for one in reading.drafts if one.source is None or one.source.path not in paths]
-    return reading._replace(drafts=drafts, whole=reading.whole - out, unread=(*reading.unread, *sorted(paths)))
+    unread = (*reading.unread, *sorted(paths))
+    marks = {path: mark for path, mark in reading.marks.items() if path not in paths}
+    return reading._replace(drafts=drafts, whole=reading.whole - out, unread=unread, marks=marks)
 
 
 def off_paths(ledger: "Ledger", reading: Reading) -> set[str]:
@@ -257,22 +261,25 @@ def bring(ledger: "Ledger", sources: "Sequence[Place]", how: Pass) -> "tuple[lis
     from importers.plan import plan, vanished
     from importers.registry import scan_paths
     from importers.tally import Listening, Tally
-    from ledger import capture, sessions_in
+    from ledger import capture, ingest, sessions_in
 
     home = os.path.expanduser("~")
+    seen = ingest.seen_by(ledger)
+    passing = None if how.again else seen
     with how.shown("reading") as progress:
-        read = readings(sources, lambda paths: scan_paths(paths, None, progress, home), how.since)
+        read = readings(sources, lambda paths: scan_paths(paths, None, progress, home, seen=passing), how.since)
     done = [] if how.dry_run else settled(ledger)
-    kept = {"again": how.again, "dry_run": how.dry_run}
+    run = partial(sessions_in.run, ledger, again=how.again, dry_run=how.dry_run, seen=seen)
     tally = Tally(sources)
     for reading in map(how.fit, read):
         tally.read(reading)
         for part in capture.by_hand(ledger, reading):
             heard = Listening(plan, vanished)
             with how.shown("recording") as progress:
-                one = sessions_in.run(ledger, part, heard.plan, heard.vanished, Standing, progress=progress, **kept)
-            done.append(one)
+                done.append(run(part, heard.plan, heard.vanished, Standing, progress=progress))
             tally.heard(reading.importer, heard)
+    if not how.dry_run:
+        seen.save()
     return done, tally.rows()
 
 

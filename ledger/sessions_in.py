@@ -11,7 +11,8 @@ import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple, Protocol
 
-from ledger import chain, handover, ingest, sql, sql_log
+from ledger import chain, handover, ingest, private, sql, sql_log
+from ledger.checkpoints import Checkpoints
 from ledger.errors import BadInput, SameIdOtherContent
 from ledger.home import machine_of
 from ledger.ingest import Imported, Plan, Progress, Vanished
@@ -56,6 +57,7 @@ def run(
     again: bool = False,
     dry_run: bool = False,
     progress: Progress | None = None,
+    seen: Checkpoints | None = None,
 ) -> Imported:
     """Append what a reading of transcripts says; one of any other importer is `ingest.run`'s.
 
@@ -63,7 +65,7 @@ def run(
         GuardFailed, Locked, NoSpace …: what was appended before stays, the next import does the rest.
     """
     if reading.importer != KIND:
-        return ingest.run(ledger, reading, plan, vanished, again=again, dry_run=dry_run, progress=progress)
+        return ingest.run(ledger, reading, plan, vanished, again=again, dry_run=dry_run, progress=progress, seen=seen)
     fed, left_out = _fed(ledger, reading)
     folders = sorted({os.path.dirname(path) for path in fed.paths})
     fed = fed._replace(paths=fed.paths if len(fed.paths) <= PATHS_MAX else tuple(folders[:PATHS_MAX]))
@@ -71,12 +73,16 @@ def run(
     done: list[Imported] = []
     batch = None
     for drafts in rounds:
-        part = fed._replace(drafts=drafts, diagnostics=[] if done else fed.diagnostics)
+        part = fed._replace(
+            drafts=drafts, diagnostics=[] if done else fed.diagnostics, passed={} if done else fed.passed
+        )
         acts = _Acts(ledger, plan, contrary, dry_run=dry_run)
         done.append(
             ingest.run(ledger, part, acts.plan, vanished, again=again, dry_run=dry_run, progress=progress, batch=batch)
         )
         batch = done[-1].batch
+    if seen is not None and not dry_run:  # a bad line stays as it is, so that what is said of it is said once
+        seen.settle(fed.marks, ledger.store.head().seq)
     told = _summed(done)
     summaries = 0 if dry_run else _summarise(ledger, fed.summaries)
     remarks = [*dict.fromkeys(told.remarks), *left_out]
@@ -90,13 +96,19 @@ def _fed(ledger: Ledger, reading: Reading) -> tuple[Reading, list[str]]:
     held, machine = ledger.reader.rows(sql.SETTINGS, {}), machine_of(ledger.path)
     projects = {draft.project for draft in reading.drafts} | {one.project for one in reading.summaries}
     off = {name for name in projects if is_off(held, machine, name)}
-    if not off:
-        return reading, []
-    drafts = [draft for draft in reading.drafts if draft.project not in off]
+    markers = ledger.private_markers
+    own = [draft for draft in reading.drafts if not markers or _is_open(draft, reading, markers)]
+    drafts = [draft for draft in own if draft.project not in off]
     summaries = tuple(one for one in reading.summaries if one.project not in off)
-    many = len(reading.drafts) - len(drafts)
+    many = len(own) - len(drafts)
     told = [f"{many} of projects that are switched off were left out"] if many else []
     return reading._replace(drafts=drafts, summaries=summaries), told
+
+
+def _is_open(draft: Draft, reading: Reading, markers: Mapping[str, str]) -> bool:
+    """Tell whether no private region goes around what a draft says."""
+    turn = reading.around.get(draft.source.locator) if draft.source is not None else None
+    return turn is None or draft.solution in private.without(turn, markers)
 
 
 def _rounds(drafts: Sequence[Draft], contrary: Callable[[], Standing]) -> list[list[Draft]]:

@@ -43,6 +43,7 @@ LEVELS = {
     ),
     2: (
         "place",
+        "checkpoints",
         "door",
         "disk",
         "hits",

@@ -66,8 +66,8 @@ def test_a_dry_run_says_what_each_source_would_bring(inside: Inside, home: Path)
         ["memory-notes", "2", "2", "0", "0", "~/.claude/projects/-shop/memory"],
         ["memory-notes", "1", "1", "0", "0", "~/.claude/agent-memory/critic"],
         ["memory-notes", "1", "1", "0", "0", "~/demo/.claude/agent-memory/tester"],
-        ["claude-mem", "2", "2", "0", "0", "~/.claude-mem/claude-mem.db"],
         ["transcript", "0", "0", "0", "0", "~/.claude/projects/-demo"],
+        ["claude-mem", "2", "2", "0", "0", "~/.claude-mem/claude-mem.db"],
     ]
     assert done.out.splitlines()[-1].startswith("would have imported: 7 recorded")
     assert not (home / "data").exists()
@@ -203,11 +203,12 @@ def test_nothing_left_to_scan_is_said(inside: Inside) -> None:
 def test_one_bad_source_stops_no_other(inside: Inside, home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """An importer that breaks costs its own source; the exit status says that something was skipped."""
 
-    def breaks(path: str, project: str | None) -> list[Any]:
+    def breaks(*given: object) -> list[Any]:
         raise ZeroDivisionError
 
     importers_ = tuple(
-        one._replace(read=breaks) if one.kind == claude_mem.KIND else one for one in importers.registry.table()
+        one._replace(read=breaks, database=breaks) if one.kind == claude_mem.KIND else one
+        for one in importers.registry.table()
     )
     monkeypatch.setattr(importers.registry, "table", lambda: importers_)
 

@@ -20,7 +20,7 @@ from ledger.sweeps import FIRST_S, LOST_S, MOST_S, Sweeps
 
 SAID = "From now on, always use port {} for the billing pooler."
 HOUR = 3_600
-START = time.time() + 60
+START = time.time() + HOUR
 
 
 @pytest.fixture
@@ -142,6 +142,7 @@ def test_a_session_that_failed_is_tried_again_later_and_later(
     session(shell.folder, "good", 7654, HOUR)
     assert handover.pointed(str(shell.file), payload(shell.folder, path)).kept
     on = breaks(monkeypatch, "bad")
+    at(monkeypatch, 0)
 
     first = inside("scan", "--idle", "30m", "--json")
     assert (first.code, first.document["swept"]["taken"], first.document["swept"]["failed"]) == (10, 1, 1)
