@@ -92,7 +92,8 @@ def _found(call: Call, ledger: "Ledger | None") -> "list[Place]":
     places = usual(call)
     own = client_folder(home)
     shown = "~/.claude" if own == os.path.join(home, ".claude") else own
-    notes = [source for source in places if source.kind == NOTES]
+    inside = os.path.join(own, "")
+    notes = [source for source in places if source.kind == NOTES and source.path.startswith(inside)]
     call.remark(f"{len(notes)} memory folders found below {shown}")
     more = [] if ledger is None else others(ledger)
     return sources_of(places, [*more, *(map(_named, call.given.add) if call.given.dry_run else ())])
