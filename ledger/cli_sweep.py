@@ -50,6 +50,7 @@ class _Sweep:
         self._handed = handed_over(ledger.path)
         self._resting = self._waiting = 0
         self._off: set[str] = set()
+        self._known: set[str] = set()
 
     def result(self) -> Result:
         """Do it, and say what came of it."""
@@ -64,9 +65,10 @@ class _Sweep:
                 self._noted(path, failed.get(path))
             self._sweeps.save(self._now)
         retries = [plain(one) for one in self._sweeps]
+        fresh = [one for one in taken if one not in failed and os.path.realpath(one) not in self._known]
         document["swept"] = {
-            "taken": len(taken) - len(failed), "failed": len(failed), "resting": self._resting,
-            "waiting": self._waiting, "retries": retries,
+            "taken": len(fresh), "failed": len(failed), "resting": self._resting, "waiting": self._waiting,
+            "retries": retries,
         }  # fmt: skip
         said_aside(self._call, document)
         return Result(document, lambda: [self._line(document), *lines_of(self._call, document)], _status(failed))
@@ -117,6 +119,7 @@ class _Sweep:
         """Leave out what is of no interest now, and projects that are off: those are asked for again."""
         off = off_paths(self._ledger, reading)
         self._off |= off
+        self._known |= reading.passed.keys()
         return without(narrowed(reading, self._chosen), off)
 
     def _noted(self, path: str, why: str | None) -> None:
