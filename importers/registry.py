@@ -47,6 +47,7 @@ def table() -> tuple[Importer, ...]:
         agent_files,
         basic_memory,
         claude_mem,
+        elsewhere,
         export,
         mcp_memory_service,
         mem0,
@@ -62,6 +63,7 @@ def table() -> tuple[Importer, ...]:
         mem0.IMPORTER,
         basic_memory.IMPORTER,
         *agent_files.IMPORTERS,
+        *elsewhere.IMPORTERS,
         claude_mem.IMPORTER,  # the last: it takes every other database and `.json`, and says what is wrong with it
     )
 
@@ -339,8 +341,8 @@ class _Scan:
         """Remember what a file was that was read completely, where its drafts of the highest trust go: the last to be
         recorded."""
         is_whole = importer.by_place or all(parsed.is_complete and not parsed.diagnostics for parsed in found)
-        if self.rows is not None or not is_whole:
-            return
+        if self.rows is not None or not is_whole or os.path.isdir(path):
+            return  # the times of a folder do not tell what lies in it
         trust, last = max(
             ((importer.trust if one.trust is None else one.trust, one) for one in found), key=lambda one: one[0]
         )

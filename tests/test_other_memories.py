@@ -394,6 +394,19 @@ def test_an_observation_that_is_reworded_supersedes_and_one_that_is_gone_is_retr
     assert after["Grind fresh"][0] == "retracted"
 
 
+def test_an_edit_inside_a_folder_is_seen_although_the_folder_looks_the_same(tmp_path: Path) -> None:
+    """What was read of a folder is not remembered by the folder's own times."""
+    note = tmp_path / "notes" / "coffee.md"
+    note.parent.mkdir()
+    note.write_text("---\npermalink: a\n---\n\n- [decision] Grind fresh\n")
+
+    (reading,) = registry.scan_paths([str(note.parent)])
+
+    assert [draft.solution for draft in reading.drafts] == ["Grind fresh"]
+    assert reading.diagnostics == []
+    assert reading.marks == {}
+
+
 def test_a_folder_of_memory_notes_is_not_taken_for_basic_memory(tmp_path: Path) -> None:
     """One note with a permalink among many without makes no project of it, nor does the client's own folder."""
     folder = tmp_path / "notes"
@@ -585,3 +598,23 @@ def test_imports_in_any_order_and_repeated_end_alike(tmp_path: Path, seed: int) 
             ("shop", "Tests run with -n 2"), ("shop", "Use port 4321"), ("shop", "Use port 6543"),
             ("shop", "prune images\n\nNot: rm -rf"),
         ]  # fmt: skip
+
+
+INDEXES = {
+    "quipu": (other.DOC, "folder `memory`"),
+    "basic-memory": ("CREATE TABLE entity (id INTEGER, permalink TEXT, file_path TEXT)", "its notes"),
+    "cursor": ("CREATE TABLE ItemTable (key TEXT, value BLOB)", ".cursor/rules"),
+}
+
+
+@pytest.mark.parametrize("name", INDEXES)
+def test_a_database_that_is_an_index_of_files_says_what_to_name_instead(tmp_path: Path, name: str) -> None:
+    """It is not damaged and not unknown; nothing of it is taken."""
+    made, words = INDEXES[name]
+    with closing(sqlite3.connect(tmp_path / "i.db")) as connection:
+        connection.execute(made)
+
+    (reading,) = [one for one in registry.scan_paths([str(tmp_path / "i.db")]) if one.diagnostics]
+
+    assert (reading.drafts, [one.code for one in reading.diagnostics]) == ([], ["no-rows"])
+    assert words in reading.diagnostics[0].message

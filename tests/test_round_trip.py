@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from dump import dump
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from test_histories import World
@@ -12,6 +13,7 @@ from test_histories import World
 from importers.plan import plan, vanished
 from importers.registry import scan_paths
 from ledger import export, ingest
+from ledger.audit import audit
 from ledger.ledger import Ledger
 from ledger.model import STATES
 
@@ -53,7 +55,7 @@ def original(row: dict[str, Any]) -> str:
 
 
 def compared(first: Ledger, second: Ledger, folder: Path) -> None:
-    """Carry everything over and compare; a second import adds nothing."""
+    """Carry everything over and compare; a second import adds nothing, and a rebuild gives what is live."""
     before = exported(first, folder / "export.jsonl")
     imported(second, folder / "export.jsonl")
     after = exported(second, folder / "again.jsonl")
@@ -63,20 +65,37 @@ def compared(first: Ledger, second: Ledger, folder: Path) -> None:
     head = second.store.head()
     imported(second, folder / "export.jsonl")
     assert second.store.head() == head
+    live = dump(second.store.connection())
+    second.rebuild()
+    assert dump(second.store.connection()) == live
+    assert audit(second.store).ok
 
 
-@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
-@given(seed=st.integers(0, 1 << 30), length=st.integers(1, 40))
-def test_every_history_comes_back_from_its_export(
-    tmp_path_factory: pytest.TempPathFactory, seed: int, length: int
-) -> None:
-    """Random histories of every act that changes a state."""
-    folder = tmp_path_factory.mktemp("trip")
+def carried(folder: Path, seed: int, length: int) -> None:
+    """Play a random history of every act that changes a state, and carry it over."""
     draw = random.Random(seed)
     world = World(folder / "first.db")
     for _ in range(length):
         world.act(draw.choice(ACTS), draw.randrange)
-
     with Ledger.init(str(folder / "second.db")) as second:
         compared(world.ledger, second, folder)
     world.ledger.close()
+
+
+@settings(max_examples=20, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(seed=st.integers(0, 1 << 30), length=st.integers(1, 40))
+def test_every_history_comes_back_from_its_export(
+    tmp_path_factory: pytest.TempPathFactory, seed: int, length: int
+) -> None:
+    """States, links and dates of random histories."""
+    carried(tmp_path_factory.mktemp("trip"), seed, length)
+
+
+@pytest.mark.soak
+@settings(max_examples=400, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(seed=st.integers(0, 1 << 30), length=st.integers(20, 120))
+def test_long_histories_come_back_from_their_exports(
+    tmp_path_factory: pytest.TempPathFactory, seed: int, length: int
+) -> None:
+    """The same of more and longer ones."""
+    carried(tmp_path_factory.mktemp("trip"), seed, length)
