@@ -29,13 +29,17 @@ def ways(source: str) -> tuple[tuple[Group, ...], ...]:
         if parsed.state.flags & re.IGNORECASE:
             return ((),)
         return tuple(tuple(dict.fromkeys(_Reading().groups(items))) for items in _branches(list(parsed)))
-    except (ImportError, AttributeError, TypeError, ValueError):
+    except (ImportError, AttributeError, TypeError, ValueError, re.error):
         return ((),)
 
 
 def _branches(items: list[Any]) -> list[Any]:
     """Return the branches of a whole pattern, which the parser may have taken a common beginning from."""
-    if items and str(items[-1][0]) == "BRANCH" and all(str(op) in ("AT", "ASSERT", "ASSERT_NOT") for op, _ in items[:-1]):
+    if (
+        items
+        and str(items[-1][0]) == "BRANCH"
+        and all(str(op) in ("AT", "ASSERT", "ASSERT_NOT") for op, _ in items[:-1])
+    ):
         return [one for branch in items[-1][1][1] for one in _branches(list(branch))]
     return [items]
 
