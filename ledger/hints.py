@@ -11,7 +11,7 @@ from typing import Any
 
 from ledger import needed
 
-WORDS_MAX = 20_000
+WORDS_MAX = 10_000
 """Words that are remembered, in each of two generations; a word of more than `WORD_CHARS` is not: few come again."""
 
 WORD_CHARS = 24

@@ -16,12 +16,15 @@ WORD_MIN = 3
 WORDS_MAX = 96
 """Most words of which a text must hold one."""
 
+NO_ROOM = ("AT", "ASSERT", "ASSERT_NOT")
+"""What stands between two letters and takes no room."""
+
 Group = frozenset[str]
 """Words of which one must occur."""
 
 
 def ways(source: str) -> tuple[tuple[Group, ...], ...]:
-    """Return the ways in which a text can match a pattern without flags: of one of them it holds a word of each group."""
+    """Return the ways in which a text can match a pattern: of one of them it holds a word of each group."""
     try:
         from re import _parser  # type: ignore[attr-defined]
 
@@ -59,8 +62,8 @@ class _Reading:
         return self.found
 
     def _read(self, op: str, value: Any) -> None:
-        if op in ("AT", "ASSERT", "ASSERT_NOT"):
-            return  # they take no room
+        if op in NO_ROOM:
+            return
         told = _finite(op, value)
         if told is not None:
             if len(self.ends) * len(told) > WORDS_MAX:
@@ -122,7 +125,7 @@ def _finite(op: str, value: Any) -> set[str] | None:
 def _all_of(items: Iterable[Any]) -> set[str] | None:
     told = {""}
     for op, value in items:
-        if str(op) in ("AT", "ASSERT", "ASSERT_NOT"):
+        if str(op) in NO_ROOM:
             continue
         texts = _finite(str(op), value)
         if texts is None or len(told) * len(texts) > WORDS_MAX:

@@ -361,12 +361,17 @@ def _places(rules: _Rules, words: str) -> dict[str, int]:
                         places[name] = at
         at += len(word) + 1
     if _re("caseless").search(words):
-        letters = set(words)
-        for first, ones in hints.made_of(rules.anywhere, _by_first_letter).items():
-            for word, name in ones if first in letters else ():
-                if name not in places and word in words:
-                    places[name] = words.index(word)
+        _add_anywhere(rules, words, places)
     return places
+
+
+def _add_anywhere(rules: _Rules, words: str, places: dict[str, int]) -> None:
+    """Add where the first word of a script without case stands."""
+    letters = set(words)
+    for first, ones in hints.made_of(rules.anywhere, _by_first_letter).items():
+        for word, name in ones if first in letters else ():
+            if name not in places and word in words:
+                places[name] = words.index(word)
 
 
 def _begun_by(starts: dict[str, tuple[tuple[str, str], ...]]) -> tuple[Remembered, Remembered]:
