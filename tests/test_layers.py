@@ -20,6 +20,8 @@ LEVELS = {
         "query",
         "rank",
         "redact",
+        "hints",
+        "needed",
         "secret_judge",
         "secret_rules",
         "secret_view",
