@@ -11,10 +11,10 @@ line. A line without its end is left for the next reading.
 
 import os
 import re
-from collections import OrderedDict
+from collections import OrderedDict, deque
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Any, BinaryIO, NamedTuple
+from typing import Any, BinaryIO, NamedTuple, Protocol
 
 import msgspec
 
@@ -24,6 +24,7 @@ from importers.headers import observed
 from importers.json_parts import Broken, Scanner
 from ledger import author
 from ledger.model import Diagnostic
+from ledger.turns import Spoken
 
 SPEAKERS = ("person", "agent", "tool", "client", "summary", "robot")
 """Who speaks: a person; the agent; a tool's output; what the client wrote in a person's place; its summary of what
@@ -55,6 +56,9 @@ AGAIN_BYTES = 4 << 20
 
 OPEN_MAX = 100
 """Sessions of one file whose answers may be under way at once."""
+
+BACK_LINES = 100
+"""Lines of turns before the end of a reading that the next one gives again."""
 
 SHOWN = 100
 """Bad lines of one kind that are named one by one."""
@@ -220,6 +224,7 @@ class Transcript:
     other kinds, `repeated` those whose id was there before, `consumed` is how
     many bytes of the file were read to the end of a line, and `next` the place
     where the next reading begins: there, or where an answer began that may go on.
+    `back` is some turns before it, for whoever needs to know what came before.
     """
 
     def __init__(self, stream: BinaryIO, path: str, first_line: int = 1, at: int = 0) -> None:
@@ -229,7 +234,8 @@ class Transcript:
         self.passed: dict[str, int] = {}
         self.repeated = 0
         self.consumed = at
-        self.next = Place(at, first_line)
+        self.next = self.back = Place(at, first_line)
+        self._last: deque[Place] = deque(maxlen=BACK_LINES)
         self._uuids: set[int] = set()
         self._open: OrderedDict[str, _Answer] = OrderedDict()
         self._made: dict[str, int] = {}
@@ -249,6 +255,7 @@ class Transcript:
             self.consumed += size
         near = [one.place for one in self._open.values() if one.place.at >= self.consumed - AGAIN_BYTES]
         self.next = min([Place(self.consumed, self._number + 1), *near])
+        self.back = min([self.next, *self._last])
         for one in self._open.values():
             yield one.turn
         self._open.clear()
@@ -330,6 +337,7 @@ class Transcript:
             return
         if len(self._uuids) < UUIDS_MAX:
             self._uuids.add(own)
+        self._last.append(Place(self.consumed, self._number))
         if line.type == "assistant":
             yield from self._answered(line, message)
             return
@@ -437,6 +445,54 @@ def opened(path: str) -> Iterator[Transcript]:
     """
     with os.fdopen(open_regular(path), "rb", buffering=BUFFER_BYTES) as stream:
         yield Transcript(stream, path)
+
+
+class Book(Protocol):
+    """Whoever keeps turns, and knows how far each transcript was read: `ledger.turns_add.Book`."""
+
+    def begins(self, path: str, stream: BinaryIO) -> tuple[int, int, int]:
+        """Return the byte and the line where reading begins, and the line from which turns are new."""
+
+    def add(self, turn: Spoken) -> None:
+        """Keep a new turn."""
+
+    def ends(self, path: str, stream: BinaryIO, next_place: tuple[int, int], back_place: tuple[int, int]) -> None:
+        """Hear how far the transcript was read."""
+
+
+class Followed(Transcript):
+    """A transcript whose new turns go into a book as they are read; `fresh` is the line from which they are new."""
+
+    def __init__(self, stream: BinaryIO, path: str, book: Book) -> None:
+        self._book = book
+        at, line, self.fresh = book.begins(path, stream)
+        stream.seek(at)
+        super().__init__(stream, path, line, at)
+
+    def __iter__(self) -> Iterator[Turn]:
+        for turn in super().__iter__():
+            if turn.line >= self.fresh:
+                self._book.add(_spoken(turn))
+            yield turn
+        self._book.ends(self._path, self._stream, self.next, self.back)
+
+
+def _spoken(turn: Turn) -> Spoken:
+    return Spoken(
+        turn.speaker, turn.text, turn.uuid, turn.session, turn.cwd, turn.at, turn.line, turn.is_aside, turn.is_error
+    )
+
+
+@contextmanager
+def followed(path: str, book: Book) -> Iterator[Followed]:
+    """Open a transcript where it was read to last, and a little before: one pass serves the book and the caller.
+
+    Raises:
+        Unread: it is no regular file, or cannot be opened.
+        LedgerError: the book cannot be written.
+    """
+    with os.fdopen(open_regular(path), "rb", buffering=BUFFER_BYTES) as stream:
+        yield Followed(stream, path, book)
 
 
 def _speaker(line: _Line) -> str:

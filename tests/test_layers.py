@@ -68,6 +68,7 @@ LEVELS = {
         "begin",
         "hook",
         "usage",
+        "turns",
     ),
     3: (
         "results",
@@ -98,6 +99,8 @@ LEVELS = {
         "evals",
         "replay",
         "rescan",
+        "turns_add",
+        "turns_drop",
         "intent",
         "tokens",
         "fence",
