@@ -57,6 +57,9 @@ AGAIN_BYTES = 4 << 20
 OPEN_MAX = 100
 """Sessions of one file whose answers may be under way at once."""
 
+CALL_CHARS = 200
+"""Most of a command or a path that is kept with an answer for searching."""
+
 BACK_LINES = 100
 """Lines of turns before the end of a reading that the next one gives again."""
 
@@ -241,6 +244,7 @@ class Transcript:
         self._made: dict[str, int] = {}
 
     def __iter__(self) -> Iterator[Turn]:
+        unended: list[Place] = []
         while raw := self._stream.readline(LINE_BYTES + 1):
             self._number += 1
             size, is_whole = self._ended(raw)
@@ -248,13 +252,14 @@ class Transcript:
                 self._say(_Bad("line-long", f"it is longer than {LINE_BYTES:,} bytes"))
             elif is_whole or self._is_complete(raw):
                 yield from self._turns(raw)
+                unended = [] if is_whole else [Place(self.consumed, self._number)]  # its end is still to come
             else:
                 self._say(_Bad("line-cut", "it has no end yet"))
                 self._number -= 1
                 break
             self.consumed += size
         near = [one.place for one in self._open.values() if one.place.at >= self.consumed - AGAIN_BYTES]
-        self.next = min([Place(self.consumed, self._number + 1), *near])
+        self.next = min([Place(self.consumed, self._number + 1), *near, *unended])
         self.back = min([self.next, *self._last])
         for one in self._open.values():
             yield one.turn
@@ -478,8 +483,18 @@ class Followed(Transcript):
 
 
 def _spoken(turn: Turn) -> Spoken:
+    """Return a turn as it is kept: of an answer also what was called, each in a line."""
+    done = [f"{call.name}: {(call.command or call.path or '')[:CALL_CHARS]}".rstrip(": ") for call in turn.calls]
     return Spoken(
-        turn.speaker, turn.text, turn.uuid, turn.session, turn.cwd, turn.at, turn.line, turn.is_aside, turn.is_error
+        turn.speaker,
+        "\n".join([turn.text, *done] if turn.text else done) if done else turn.text,
+        turn.uuid,
+        turn.session,
+        turn.cwd,
+        turn.at,
+        turn.line,
+        turn.is_aside,
+        turn.is_error,
     )
 
 

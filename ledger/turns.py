@@ -201,24 +201,27 @@ class Turns:
     def fault(self) -> str | None:
         """Return what is wrong with the file as the name of an error, None when it can be read or is not there."""
         try:
-            self._rows(SHAPE, {})
-        except FileFault as error:
-            return error.message
+            self._read(SHAPE, {})
+        except (sqlite3.Error, OSError, FileFault) as error:
+            return getattr(error, "sqlite_errorname", type(error).__name__)
         return None
 
     def _rows(self, statement: str, binds: dict[str, Any]) -> list[tuple[Any, ...]]:
-        if not os.path.lexists(self.path):
-            return []
         try:
-            connection = opened(self.path, "ro")
-            try:
-                if connection.execute("PRAGMA user_version").fetchone()[0] == 0:
-                    return []  # another process is making it
-                return connection.execute(statement, binds).fetchall()
-            finally:
-                connection.close()
+            return self._read(statement, binds)
         except (sqlite3.Error, OSError) as error:
             raise fault(self.path, error) from None
+
+    def _read(self, statement: str, binds: dict[str, Any]) -> list[tuple[Any, ...]]:
+        if not os.path.lexists(self.path):
+            return []
+        connection = opened(self.path, "ro")
+        try:
+            if connection.execute("PRAGMA user_version").fetchone()[0] == 0:
+                return []  # another process is making it
+            return connection.execute(statement, binds).fetchall()
+        finally:
+            connection.close()
 
 
 def opened(path: str, mode: str) -> sqlite3.Connection:

@@ -303,15 +303,21 @@ def set_aside(path: str) -> None:
 def rescrub(connection: sqlite3.Connection, most: int) -> None:
     """Scrub turns again that older rules have seen; those without a secret only get the rules' number."""
     connection.execute("BEGIN IMMEDIATE")
+    changed = False
     try:
         found = connection.execute(OLD_RULES, {"rules": redact.RULES_VERSION, "many": most}).fetchall()
         for row, text in found:
             clean = redact.guarded("a turn", text).text
             if clean != text:
+                changed = True
                 connection.execute(DROP_WORDS, (row, query.indexed(text)))
                 connection.execute(ADD_WORDS, (row, query.indexed(clean)))
             connection.execute(SCRUBBED, {"id": row, "text": clean, "rules": redact.RULES_VERSION})
+        if changed:  # words that were deleted stay in the index until it is merged
+            connection.execute("INSERT INTO turn_fts (turn_fts) VALUES ('optimize')")
         connection.execute("COMMIT")
+        if changed:
+            connection.execute("VACUUM")
     except BaseException:
         if connection.in_transaction:
             connection.execute("ROLLBACK")

@@ -77,7 +77,7 @@ def _old(connection: sqlite3.Connection, before: str | None, keep_chars: int | N
     return gone, since
 
 
-def forget(ledger: str, is_gone: Callable[[str], bool]) -> int:
+def forget(ledger: str, is_gone: Callable[[str], bool], *, dry_run: bool = False) -> int:
     """Take out the turns whose text has to go, for ever; return how many.
 
     Raises:
@@ -89,9 +89,8 @@ def forget(ledger: str, is_gone: Callable[[str], bool]) -> int:
     with _writing(path) as connection:
         connection.execute("BEGIN IMMEDIATE")
         found = [(row, uuid) for row, uuid, text in _each(connection) if is_gone(text)]
-        if not found:
-            connection.execute("ROLLBACK")
-            return 0
+        if not found or dry_run:
+            return len(found)
         connection.executemany(DROP, [(row,) for row, _ in found])
         connection.executemany(GONE, [(uuid,) for _, uuid in found])
         _finish(connection)
