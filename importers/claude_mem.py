@@ -15,7 +15,8 @@ from importers import files, foreign_sqlite, json_parts
 from importers.export import LINE_BYTES, Unreadable, check
 from importers.files import Unread
 from importers.json_parts import Broken, Part, Scanner
-from importers.observations import KIND, File, Parsed, project_of_row, time_of
+from importers.kinds import Importer, Parsed
+from importers.observations import KIND, File, project_of_row, time_of
 from ledger.model import Draft
 
 __all__ = ["KIND", "Parsed", "database", "merged", "parse", "read", "sniff"]
@@ -342,3 +343,12 @@ def _is_text(row: Any) -> bool:
 
 def _is_block(row: dict[str, Part]) -> bool:
     return row["type"].raw == b'"text"' and len(row) <= 4
+
+
+IMPORTER = Importer(
+    KIND,
+    sniff,
+    lambda path, project: [read(path, project)],
+    names=(".json", ".db", ".sqlite", ".sqlite3"),
+    merged=merged,
+)

@@ -8,9 +8,11 @@ what a file claims about trust, state and time is not believed.
 
 import json
 from collections.abc import Iterable
-from typing import Any, NamedTuple
+from typing import Any
 
+from importers import files
 from importers.headers import observed
+from importers.kinds import Importer, Parsed
 from ledger.model import CATEGORIES, CONFIDENCES, PROJECT_CHARS, TAG_CHARS, TAGS_MAX, Diagnostic, Draft, Source
 
 KIND = "export"
@@ -23,18 +25,6 @@ DEPTH_MAX = 64
 DIGITS_MAX = 20
 
 
-class Parsed(NamedTuple):
-    """What an export says; `whole` are the locators of all its learnings, current or not.
-
-    `is_complete` is False when a line could not be read: then what is missing may stand in that line.
-    """
-
-    drafts: list[Draft]
-    whole: frozenset[str]
-    diagnostics: list[Diagnostic]
-    is_complete: bool
-
-
 class Unreadable(ValueError):
     """A line that is no strict JSON, or not what an export holds; the message never quotes it."""
 
@@ -44,6 +34,15 @@ def sniff(head: bytes) -> bool:
     return FORMAT.encode("ascii") in head.partition(b"\n")[0]
 
 
+def read(path: str, project: str | None = None) -> list[Parsed]:
+    """Return what an export says; each line names its own project.
+
+    Raises:
+        Unread: it is not a regular file, or larger than any export.
+    """
+    return [parse(files.lines(path, LINE_BYTES, FILE_BYTES), path)]
+
+
 def parse(lines: Iterable[bytes], path: str) -> Parsed:
     """Return the drafts of an export.
 
@@ -51,7 +50,7 @@ def parse(lines: Iterable[bytes], path: str) -> Parsed:
         lines: its lines, each at most `LINE_BYTES` + 1 long, the first the header.
         path: its real path, for sources and diagnostics.
     """
-    found = Parsed([], frozenset(), [], is_complete=True)
+    found = Parsed([], frozenset(), frozenset(), [], is_complete=True)
     places: set[str] = set()
     bad = others = 0
     ledger_id = None
@@ -177,3 +176,6 @@ def check(value: Any) -> None:
 
 
 _DECODER = json.JSONDecoder(object_pairs_hook=unique, parse_constant=refuse, parse_int=_integer)
+
+
+IMPORTER = Importer(KIND, lambda head, path: sniff(head), read)

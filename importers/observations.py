@@ -10,11 +10,12 @@ import hashlib
 import os
 import re
 from datetime import UTC, datetime
-from typing import Any, NamedTuple
+from typing import Any
 
 from importers import json_parts
 from importers.export import Unreadable
 from importers.headers import observed
+from importers.kinds import Parsed
 from importers.projects import folder_name
 from importers.subjects import categorised
 from ledger.model import EVERYWHERE, PROJECT_CHARS, TAG_CHARS, TAGS_MAX, Diagnostic, Draft, Source, derived_title
@@ -33,23 +34,6 @@ _LIKELY = {
     "security_note": "practice",
 }  # fmt: skip
 _DISCOVERED = {"gotcha": "bug-fix", "problem-solution": "bug-fix", "how-it-works": "pattern", "pattern": "pattern"}
-
-
-class Parsed(NamedTuple):
-    """What one file says.
-
-    `whole` are the locators of every observation that was read, `held` of
-    those that its own kind calls sensitive. `is_complete` tells that nothing
-    is missing: never of an export. `rank` orders files that say different
-    things of one observation, the best first; None when nothing tells.
-    """
-
-    drafts: list[Draft]
-    whole: frozenset[str]
-    held: frozenset[str]
-    diagnostics: list[Diagnostic]
-    is_complete: bool
-    rank: float | None
 
 
 class File:

@@ -1,39 +1,58 @@
 """Choose the importer of each path, and read what is there into one `Reading` for each importer and trust.
 
-Trust follows from the place: the user's own memory folders, and folders
-outside every repository that a person named, hold what this user's agents
-wrote (2); files of a repository, and exports, may come from anybody (1).
-Nothing is taken from the environment but what is passed in.
+`table` has a line for each kind of file; memory notes, which are read as
+parts of their folders, have a module of their own (`note_scan.py`). Nothing is
+taken from the environment but what is passed in.
 """
 
 import os
 import stat
 from collections.abc import Callable, Iterable, Iterator
+from typing import NamedTuple
 
-from importers import claude_mem, export, files, memory_notes, projects
+from importers import files, memory_notes, note_scan, projects
 from importers.files import Unread
+from importers.kinds import Gathered, Importer, Parsed, Where
+from importers.note_scan import Notes
 from ledger import own_copy
 from ledger.errors import BadArgument
-from ledger.home import client_folder
-from ledger.model import EVERYWHERE, PROJECT_CHARS, TRUST_FILES, TRUST_NOTES, Diagnostic, Draft, Reading
+from ledger.model import PROJECT_CHARS, TRUST_FILES, TRUST_NOTES, Diagnostic, Reading
 
 Progress = Callable[[int, int], None]
 """Told while files are read: how many are done, and of how many."""
 
-NOTES = "memory-notes"
+NOTES = note_scan.KIND
+
+HEAD_BYTES = 4_096
+"""How much of a file is looked at to tell what it is."""
 
 default_places = projects.default_places
 
 PASTED = "pasted"
 """Stands for the path of a text that was pasted."""
 
-FOREIGN = (".json", ".db", ".sqlite", ".sqlite3")
-"""Names that other tools' memories have; what such a file is, its content says."""
+
+def table() -> tuple[Importer, ...]:
+    """Return the importers of files, in the order in which they are asked whether a file is theirs.
+
+    Imported when they are asked for: a hook that reads one note needs none of them.
+    """
+    from importers import claude_mem, export
+
+    return (export.IMPORTER, claude_mem.IMPORTER)
 
 
-MEMORY_FOLDERS = ("projects", "agent-memory")
-"""Folders of `~/.claude` with the user's own notes. A repository elsewhere below it (a plugin, a skill) was cloned:
-its files are others'."""
+class Place(NamedTuple):
+    """Where something of a kind usually is, and is."""
+
+    kind: str
+    path: str
+
+
+def usual_places(where: Where) -> list[Place]:
+    """Return what is found where each kind usually is: notes first, then in the order of the table."""
+    found = [Place(NOTES, path) for path in note_scan.places(where)]
+    return found + [Place(one.kind, path) for one in table() for path in one.places(where)]
 
 
 def client_files(cwd: str, home: str) -> list[str]:
@@ -51,7 +70,7 @@ def scan_paths(
     """Read files and folders.
 
     Args:
-        paths: memory folders, single notes, exports of a ledger.
+        paths: memory folders, single notes, files of the kinds in the table.
         project: the project of all of it; None lets each place tell its own.
         progress: called after each file.
         home: the user's home folder; what lies below its `.claude` is the user's own.
@@ -97,18 +116,19 @@ def read_notes(
 ) -> Reading:
     """Read some notes of a folder as `read_note` reads one; `named` is what leads there, when that is a link."""
     scan = _Scan(None, None, home, TRUST_FILES)
-    scan.leads(named or folder, folder)
+    notes = scan.notes
+    notes.leads(named or folder, folder)
     reals = [_resolved(os.path.abspath(path)) for path in paths]
     for path in (*files.walk(folder).files, *reals):
-        scan.notes.setdefault(path, folder)
+        notes.listed.setdefault(path, folder)
     for done, real in enumerate(reals, 1):
-        part = scan._part(NOTES, real)
+        part = notes.part(real)
         part.roots.append(real)
         part.paths.append(real)
-        scan._read_note(real)
+        notes.read(real)
         if progress is not None:
             progress(done, len(reals))
-    return scan._reading(NOTES, scan._trust(reals[0]), scan._part(NOTES, reals[0]))
+    return scan.reading(NOTES, notes.trust(reals[0]))
 
 
 def pasted(text: str, project: str | None = None) -> Reading:
@@ -117,6 +137,8 @@ def pasted(text: str, project: str | None = None) -> Reading:
     Raises:
         BadArgument: nothing of it can be taken, or `project` cannot be a project's name.
     """
+    from importers import claude_mem
+
     _check_project(project)
     try:
         parsed = claude_mem.parse(text.encode("utf-8", "surrogatepass"), PASTED, project)
@@ -132,49 +154,21 @@ def _check_project(project: str | None) -> None:
         raise BadArgument(f"a project's name has 1 to {PROJECT_CHARS} characters; nothing was written")
 
 
-class _Part:
-    """What goes into one reading."""
-
-    def __init__(self) -> None:
-        self.drafts: list[Draft] = []
-        self.whole: set[str] = set()
-        self.paths: list[str] = []
-        self.roots: list[str] = []
-        self.unread: list[str] = []
-        self.diagnostics: list[Diagnostic] = []
-        self.read: list[str] = []
-        self.held: set[str] = set()
-
-
 class _Scan:
     """Paths on their way to readings: first all are listed, then all are read."""
 
     def __init__(self, project: str | None, progress: Progress | None, home: str | None, loose: int) -> None:
-        self.project = project
-        self.loose = loose
-        self.progress = progress
-        self.home = home
-        self.own = os.path.realpath(client_folder(home)) if home else None
-        self.parts: dict[tuple[str, int], _Part] = {}
-        self.notes: dict[str, str] = {}
-        self.exports: list[str] = []
-        self.claude_mem: list[str] = []
-        self.claude_mem_read: list[claude_mem.Parsed] = []
+        self.project, self.progress, self.home = project, progress, home
+        self.parts: dict[tuple[str, int], Gathered] = {}
+        self.notes = Notes(project, home, loose, lambda trust: self._part(NOTES, trust))
+        self.listed: dict[str, Importer] = {}
+        self.parsed: dict[tuple[str, int], list[Parsed]] = {}
         self.diagnostics: list[Diagnostic] = []
-        self.projects: dict[str, str] = {}
-        self.trusts: dict[str, int] = {}
-        self.linked: dict[str, str] = {}
 
-    def leads(self, named: str, real: str) -> None:
-        """Hear which folder is meant by a name: a memory folder that is a link is of the project whose it is."""
-        client = projects.slug_folder(named)
-        if client is not None and projects.slug_folder(real) is None:
-            self.linked[os.path.join(real, "")] = client
+    def _part(self, importer: str, trust: int) -> Gathered:
+        return self.parts.setdefault((importer, trust), Gathered())
 
-    def _client(self, path: str) -> str | None:
-        """Return the client's folder of the project that a note is of, None when it is of no such folder."""
-        linked = next((client for folder, client in self.linked.items() if path.startswith(folder)), None)
-        return projects.slug_folder(path) or linked
+    # -- listing ----------------------------------------------------------------------------------------------------
 
     def add(self, path: str) -> bool:
         """List a file, or the files of a folder; return False when there is none."""
@@ -186,85 +180,34 @@ class _Scan:
             mode = os.lstat(real).st_mode
         except (OSError, ValueError):
             return False
-        self.leads(path, real)
+        self.notes.leads(path, real)
         if stat.S_ISDIR(mode):
             self._add_folder(real)
         elif memory_notes.sniff(real):
-            self._part(NOTES, real).roots.append(real)
-            self._part(NOTES, real).paths.append(real)
-            self.notes.setdefault(real, os.path.dirname(real))
+            self.notes.add_file(real)
         else:
             self._add_file(real)
         return True
 
-    def _part(self, importer: str, path: str) -> _Part:
-        trust = self._trust(path) if importer == NOTES else TRUST_FILES
-        return self.parts.setdefault((importer, trust), _Part())
-
-    def _trust(self, path: str) -> int:
-        folder = os.path.dirname(path)
-        if folder not in self.trusts:
-            client = self._client(path)
-            is_linked = client is not None and client in self.linked.values()
-            led = os.path.realpath(client) if client is not None and is_linked else path
-            around = projects.repository_of(folder)
-            is_loose = around is None
-            is_inside = around is not None and self._is_below(around.work_tree) and not self._is_memory(led)
-            is_cloned = is_inside or (is_linked and not is_loose)  # a link into a repository lends it no trust
-            is_own = self._is_below(led) and not is_cloned
-            self.trusts[folder] = TRUST_NOTES if is_own else self.loose if is_loose else TRUST_FILES
-        return self.trusts[folder]
-
-    def _is_memory(self, path: str) -> bool:
-        """Tell whether a path lies where the client keeps memory, which a user may keep in git of their own."""
-        return any(path.startswith(os.path.join(self.own or "", name, "")) for name in MEMORY_FOLDERS)
-
-    def _is_below(self, path: str) -> bool:
-        """Tell whether a path lies below the user's `.claude`."""
-        return self.own is not None and (path + os.sep).startswith(self.own + os.sep)
-
-    # -- listing ----------------------------------------------------------------------------------------------------
-
     def _add_folder(self, root: str) -> None:
-        """List the notes of a folder, each with the folder that is its memory folder."""
-        is_own = self.own is not None and (root + os.sep).startswith(self.own + os.sep)
-        holds_others = is_own or _holds_more_than_notes(root)
-        found = files.walk(root, ".md" if holds_others else (".md", *FOREIGN))
-        part = self._part(NOTES, os.path.join(root, ""))
-        part.roots.append(root)
-        part.paths.append(root)
-        part.unread += found.unread
-        part.diagnostics += found.diagnostics
-        indexed = {os.path.dirname(path) for path in found.files if memory_notes.is_index(path)}
-        others = 0
-        for path in found.files:
-            if not memory_notes.sniff(path):
-                if "/." not in path[len(root) :].replace(os.sep, "/"):
-                    self._add_file(path)
-                continue
-            folder = _memory_folder(path, root, indexed)
-            if folder is None and _holds_more_than_notes(root):
-                part.unread.append(path)
-                others += 1
-            else:
-                self.notes.setdefault(path, folder or root)
-        if others:
-            message = (
-                f"{others:,} Markdown files outside memory folders were left out; name their folder to import them"
-            )
-            part.diagnostics.append(Diagnostic(files.shown(root), None, "not-memory", message))
+        """List what a folder holds: for each kind that reads folders, then its notes and the files beside them."""
+        is_claimed = False
+        for importer in table():
+            for path in importer.below(root) if importer.below is not None else ():
+                self._list(path, importer)
+                is_claimed = is_claimed or path == root
+        if not is_claimed:
+            names = tuple(dict.fromkeys(name for importer in table() for name in importer.names))
+            for path in self.notes.add_folder(root, names):
+                self._add_file(path)
 
     def _add_file(self, path: str) -> None:
-        """List an export of a ledger or what claude-mem keeps; say what else was named."""
+        """List a file of a kind in the table; say what else was named."""
         try:
-            head = files.read_head(path, 4_096, is_resolved=True)
-            if export.sniff(head):
-                self._part(export.KIND, path).paths.append(path)
-                self.exports.append(path)
-                return
-            if claude_mem.sniff(head, path):
-                self._part(claude_mem.KIND, path).paths.append(path)
-                self.claude_mem.append(path)
+            head = files.read_head(path, HEAD_BYTES, is_resolved=True)
+            importer = next((one for one in table() if one.sniff(head, path)), None)
+            if importer is not None:
+                self._list(path, importer)
                 return
             kinds = "neither a note (.md) nor an export of a ledger, nor a database or an export of claude-mem"
             error = Unread("unknown-kind", f"{kinds}; the file was skipped")
@@ -272,29 +215,65 @@ class _Scan:
             error = unread
         self.diagnostics.append(Diagnostic(files.shown(path), None, error.code, error.message))
 
+    def _list(self, path: str, importer: Importer) -> None:
+        if path not in self.listed:
+            self.listed[path] = importer
+            self._part(importer.kind, importer.trust).paths.append(path)
+
     # -- reading ----------------------------------------------------------------------------------------------------
 
     def readings(self) -> list[Reading]:
         """Read everything listed."""
-        work = [
-            *((self._read_note, path) for path in sorted(self.notes)),
-            *((self._read_export, p) for p in self.exports),
-            *((self._read_claude_mem, p) for p in dict.fromkeys(self.claude_mem)),
-        ]
-        total = len(work)
-        for done, (read, path) in enumerate(work, 1):
-            read(path)
+        for done, total in self._steps():
             if self.progress is not None:
                 self.progress(done, total)
-        if self.claude_mem_read:
-            self._part(claude_mem.KIND, "").drafts += claude_mem.merged(self.claude_mem_read)
+        for (kind, trust), parsed in self.parsed.items():
+            merged = next(one.merged for one in table() if one.kind == kind)
+            self._part(kind, trust).drafts += merged(parsed)
         if not self.parts:
-            self.parts[NOTES, TRUST_NOTES] = _Part()
-        made = sorted(self.parts.items(), key=lambda item: (item[0][0] != NOTES, item[0]))
-        made[0][1].diagnostics[:0] = self.diagnostics
-        return [self._reading(importer, trust, part) for (importer, trust), part in made]
+            self._part(NOTES, TRUST_NOTES)
+        made = sorted(self.parts, key=lambda key: (key[0] != NOTES, key))
+        self.parts[made[0]].diagnostics[:0] = self.diagnostics
+        return [self.reading(importer, trust) for importer, trust in made]
 
-    def _reading(self, importer: str, trust: int, part: _Part) -> Reading:
+    def _steps(self) -> Iterator[tuple[int, int]]:
+        """Read one file after the other; yield how many are done, and of how many."""
+        notes, others = sorted(self.notes.listed), list(self.listed.items())
+        total = len(notes) + len(others)
+        for done, path in enumerate(notes, 1):
+            self.notes.read(path)
+            yield done, total
+        for done, (path, importer) in enumerate(others, len(notes) + 1):
+            self._read(path, importer)
+            yield done, total
+
+    def _read(self, path: str, importer: Importer) -> None:
+        """Read one file; what cannot be taken of it is a diagnostic."""
+        try:
+            if len(path) > files.PATH_CHARS or files.shown(path) != path:
+                raise Unread("file-name", "its path is too long or not UTF-8; the file was skipped")
+            found = importer.read(path, self.project)
+        except Unread as error:
+            part = self._part(importer.kind, importer.trust)
+            part.unread.append(path)
+            part.diagnostics.append(Diagnostic(files.shown(path), None, error.code, error.message))
+            return
+        for parsed in found:
+            trust = importer.trust if parsed.trust is None else parsed.trust
+            part = self._part(importer.kind, trust)
+            if trust != importer.trust:
+                part.paths.append(path)
+            self.parsed.setdefault((importer.kind, trust), []).append(parsed)
+            part.read.append(path)
+            part.whole |= parsed.whole
+            part.held |= parsed.held
+            part.diagnostics += parsed.diagnostics
+            if parsed.is_complete:
+                part.roots.append(path)
+
+    def reading(self, importer: str, trust: int) -> Reading:
+        """Return what was gathered of an importer at a trust."""
+        part = self._part(importer, trust)
         elsewhere = [path for key, other in self.parts.items() if key != (importer, trust) for path in other.read]
         return Reading(
             importer,
@@ -309,128 +288,7 @@ class _Scan:
             frozenset(part.held),
         )
 
-    def _read_note(self, path: str) -> None:
-        part = self._part(NOTES, path)
-        try:
-            text, left_out = files.read_note(path)
-        except Unread as error:
-            if error.code != "not-found":
-                part.unread.append(path)
-            part.diagnostics.append(Diagnostic(files.shown(path), None, error.code, error.message))
-            return
-        parsed = memory_notes.parse(text, path, self._project(path), self.notes)
-        part.read.append(path)
-        part.drafts += parsed.drafts
-        part.diagnostics += parsed.diagnostics
-        odd = files.controls(text)
-        if odd is not None:
-            more = f", as do {odd[1] - 1:,} more lines" if odd[1] > 1 else ""
-            message = f"this line holds control characters or terminal escapes{more}; they were taken out"
-            part.diagnostics.append(Diagnostic(path, odd[0], "control", message))
-        if left_out or not parsed.is_complete:
-            # What stood there may stand there still, so nothing of this file has gone.
-            part.unread.append(path)
-            part.diagnostics += [Diagnostic(path, line, code, message) for code, line, message in left_out]
-        else:
-            part.whole |= parsed.whole
-
-    def _read_export(self, path: str) -> None:
-        part = self._part(export.KIND, path)
-        try:
-            parsed = export.parse(_lines(path), path)
-        except Unread as error:
-            part.diagnostics.append(Diagnostic(files.shown(path), None, error.code, error.message))
-            return
-        part.read.append(path)
-        part.drafts += parsed.drafts
-        part.whole |= parsed.whole
-        part.diagnostics += parsed.diagnostics
-        if parsed.is_complete:
-            part.roots.append(path)
-
-    def _read_claude_mem(self, path: str) -> None:
-        part = self._part(claude_mem.KIND, path)
-        try:
-            if len(path) > files.PATH_CHARS or files.shown(path) != path:
-                raise Unread("file-name", "its path is too long or not UTF-8; the file was skipped")
-            parsed = claude_mem.read(path, self.project)
-        except Unread as error:
-            part.unread.append(path)
-            part.diagnostics.append(Diagnostic(files.shown(path), None, error.code, error.message))
-            return
-        part.read.append(path)
-        self.claude_mem_read.append(parsed)
-        part.whole |= parsed.whole
-        part.held |= parsed.held
-        part.diagnostics += parsed.diagnostics
-        if parsed.is_complete:
-            part.roots.append(path)
-
-    # -- projects ---------------------------------------------------------------------------------------------------
-
-    def _project(self, path: str) -> str:
-        if self.project is not None:
-            return self.project
-        folder = self.notes[path]
-        if folder not in self.projects:
-            self.projects[folder] = self._find_project(path, folder)
-        return self.projects[folder]
-
-    def _find_project(self, path: str, folder: str) -> str:
-        """Return the project of a memory folder: from transcripts, for every project, from git, or by its name."""
-        client = self._client(path)
-        if client is not None:
-            name, is_told = projects.project_of_slug(client)
-            if not is_told:
-                message = "no transcript tells which project this is; the name is a guess (--project names it)"
-                self._part(NOTES, path).diagnostics.append(Diagnostic(folder, None, "project-guessed", message))
-            return name
-        above, agents = os.path.split(os.path.dirname(folder))
-        if agents.startswith("agent-memory") and (os.path.basename(above) == ".claude" or above == self.own):
-            return EVERYWHERE if above == self.own else projects.project_of(above) or projects.folder_name(above[:-8])
-        return projects.project_of(folder) or projects.folder_name(folder)
-
 
 def _resolved(path: str) -> str:
     """Return a path without links above its last part; the last part is judged when it is opened."""
     return os.path.join(os.path.realpath(os.path.dirname(path)), os.path.basename(path))
-
-
-def _memory_folder(path: str, root: str, indexed: set[str]) -> str | None:
-    """Return the nearest folder at or below `root` that is a memory folder of this file, None when none is."""
-    client = projects.slug_folder(path)
-    if client is not None:
-        return os.path.join(client, "memory")
-    folder = os.path.dirname(path)
-    while True:
-        if folder in indexed or os.path.basename(os.path.dirname(folder)).startswith("agent-memory"):
-            return folder
-        if folder == root or len(folder) < len(root):
-            return None
-        folder = os.path.dirname(folder)
-
-
-def _holds_more_than_notes(root: str) -> bool:
-    """Return whether a folder is a repository, or the client's own, where most Markdown is no memory."""
-    parts = root.split(os.sep)
-    is_client = ".claude" in parts and "memory" not in parts and not any(p.startswith("agent-memory") for p in parts)
-    return is_client or os.path.lexists(os.path.join(root, ".git"))
-
-
-def _lines(path: str) -> Iterator[bytes]:
-    """Return the lines of a file, each cut one byte beyond the longest that is read.
-
-    Raises:
-        Unread: it is not a regular file, or larger than any export.
-    """
-    with os.fdopen(files.open_regular(path, is_resolved=True), "rb") as stream:
-        left = os.fstat(stream.fileno()).st_size
-        if left > export.FILE_BYTES:
-            raise Unread("too-large", f"it is larger than {export.FILE_BYTES:,} bytes; the file was skipped")
-        # What somebody appends meanwhile is for the next import: a file that grows would never end.
-        while left > 0 and (line := stream.readline(export.LINE_BYTES + 1)):
-            left -= len(line)
-            yield line
-            while len(line) > export.LINE_BYTES and not line.endswith(b"\n"):
-                line = stream.readline(export.LINE_BYTES + 1)
-                left -= len(line)

@@ -1,0 +1,330 @@
+"""How people lay down what holds: patterns in ten languages, and those by which a sentence is none of that.
+
+A sentence counts when its form is that of a rule (it asks to be remembered,
+begins with "from now on", orders with "always" or "never", says what "we" do,
+or puts one thing in the place of another) and nothing in it says otherwise: a
+question, one occasion, what somebody else says, what might be, an irony, a
+complaint, a tale. Forms, never words of a trade. All patterns are for lower
+case, with plain apostrophes and what stands in quotes taken out.
+"""
+
+import re
+
+_C = r"(?:\A|[,;–—]\s*|\s-\s|\b(?:and|but|so|also|und|et|y|e|en|и|,)\s+)(?:please |bitte |por favor,? |per favore,? )?"
+"""Where a clause begins."""
+
+_REPO = r"(?:repo(?:sitory)?|project|code ?base|monorepo|package|workspace)"
+_NOT_RULE = (
+    r"(?!(?:mind|again|seen|heard|knew|got|happened|found|had|been|saw|thought|understood|worked|did|was|were|nice"
+    r"|good|great|fun|funny|a|an|the same|like|on|sure|said|told|know|before|ending|fails?|breaks?|works?|returns?"
+    r"|that|this|the|there|\w{4,}(?<!e)ing|\w{3,}(?<!emb)(?<!ne)(?<!fe)(?<!se)(?<!spe)(?<!exce)(?<!proce)(?<!sh)ed)\b)"
+)
+"""What follows `always` and `never` in a tale or a remark."""
+
+_PAST = (
+    r"(?!(?:\w+ )?(?:had|were|was|did|got|found|wanted|thought|knew|saw|used to|made|came|went|took|have|need|see|get"
+    r"|said|know|understand|care|think|\w{2,}(?<!emb)(?<!ne)(?<!fe)(?<!se)(?<!spe)(?<!exce)(?<!proce)ed)\b)"
+)
+_INSTEAD = r"(?:, (?:and )?not|\bnot with|\band not|\binstead of|\brather than|\bover|, never|\bnever|\bnot)\b (?!that|this|it\b)\S"
+_ORDERS = (
+    r"(?:use|prefer|run|call|import|write|name|rename|put|go with|stick (?:to|with)|stay with|take|choose|pick|profile"
+    r"|build|deploy|install|test|format|log|store|return|raise|throw|read|generate|sort|keep|make|do|add|wrap|mock"
+    r"|bump|tag|merge|document)"
+)
+
+RULES = {
+    "remembers": (
+        r"\A(?:(?:remember|keep in mind|bear in mind|make a note|note to self|note for later|for the record"
+        r"|for (?:future|later) reference)\b(?! (?:when|what|where|how|who|why|me|him|her|the (?:time|talk|day"
+        r"|discussion|meeting)|to)\b)"
+        r"|(?:remember|don't forget|do not forget) to\b.*\b(?:always|every|each|whenever|when|before|after|if)\b"
+        r"|(?:don't|do not|never) forget(?: that|:|,)? (?!to\b)"
+        r"|(?:bitte )?(?:merk(?:e|t)?\b(?: (?:dir|euch|es dir))?|denk(?:e|t)? (?:bitte )?(?:dran|daran)"
+        r"|vergiss (?:bitte )?nicht|behalte? im (?:kopf|hinterkopf)|notiere? dir|zur erinnerung|für später)"
+        r"|(?:souviens-toi|rappelle-toi|retiens|n'oublie (?:pas|jamais)|notez? bien|note (?:bien )?que"
+        r"|gardez? en tête|mémorise|pour mémoire)\b"
+        r"|(?:recuerda|recuerde|acuérdate|ten(?:ga)? (?:en cuenta|presente)|no (?:te )?olvides|toma nota|anota"
+        r"|apunta)\b"
+        r"|(?:lembr[ae]r?(?:-se|-te)?|tenha em mente|tem em conta|não (?:se |te )?esque[çc]as?|anot[ae])\b"
+        r"|(?:ricorda(?:ti)?|tieni (?:presente|a mente|conto)|non (?:ti )?(?:dimenticare|scordare)|annota"
+        r"|prendi nota|segnati)\b"
+        r"|(?:onthoud|vergeet niet|denk eraan|houd? (?:er )?rekening mee|houd? in gedachten|noteer)\b"
+        r"|(?:запомни|запомните|помни|помните|имей(?:те)? в виду|учти(?:те)?|не забудь(?:те)?,? что"
+        r"|не забывай(?:те)?,? что|на будущее)\b)"
+        r"|\A(?:请|請)?(?:一定要?)?(?:记住|記住|记着|记得|别忘了?|不要忘记)|覚えて(?:おいて|いて|て|ね)|覚えと(?:いて|け)"
+        r"|忘れないで|メモして(?:おいて)?"
+    ),
+    "reminds": (
+        r"[,;–—-]\s*(?:(?:so |and |please )*(?:remember|note) (?:that|this|it)|keep (?:that|this|it) in mind"
+        r"|(?:don't|do not|never) forget (?:that|this|it)|merk dir das|bitte merken|denk dran|souviens-t'en|retiens-le"
+        r"|tenlo en cuenta|recuérdalo|lembre disso|ricordalo|tienilo presente|onthoud dat|запомни(?:те)?(?: это)?)\W*\Z"
+    ),
+    "from_now": (
+        rf"{_C}(?:from (?:now|here|today) on(?:wards?)?|going forward|moving forward|in future|as of (?:now|today)"
+        r"|starting (?:now|today)|henceforth|from this point on|for all future \w+"
+        r"|ab (?:jetzt|sofort|heute|nun)|von (?:jetzt|nun|heute) an|künftig|in zukunft|zukünftig|fortan"
+        r"|désormais|dorénavant|à partir (?:de maintenant|d'aujourd'hui)|à l'avenir|dès maintenant"
+        r"|a partir de (?:ahora|agora|hoy|hoje)|de (?:ahora|agora|hoy|hoje) en? ?(?:adelante|em diante|m diante)"
+        r"|desde ahora|de agora em diante|daqui (?:pra|para a?) ?frente|doravante"
+        r"|d'ora in (?:poi|avanti)|da (?:ora|adesso|oggi) in (?:poi|avanti)"
+        r"|vanaf (?:nu|vandaag)|voortaan|in het vervolg"
+        r"|с этого (?:момента|дня)|отныне|впредь|с сегодняшнего дня|в дальнейшем|на будущее)\b"
+        r"(?!,? (?:i|i'll|i'm|i am|he|she|they|ich|je|yo|eu|io|ik|я)\b)(?!.*\b(?:might|maybe|could|would|perhaps)\b)"
+        r"|\A(?:今後|これから|以後|次から|次回から)(?:は|、|も)?|(?:\A|[，,]|我们|咱们)(?:以后|以後|今后|从现在(?:开始|起)"
+        r"|从今(?:天|往|以)?(?:后|起|开始)|往后)"
+    ),
+    "always": (
+        rf"{_C}(?:always|never(?: ever)?|don't ever|do not ever) {_NOT_RULE}[a-z]+ \S"
+        r"|(?<!\bthis )(?<!\bthat )(?<!\bit )\b(?:must|should|shall|may|can|has to|have to|needs? to|are to|is to)"
+        r" (?:always|never|not ever) \w+"
+        r"|, never (?:in|from|as|into|on|with|by|via|through|to|at|over) \w"
+        rf"|{_C}(?:nie(?:mals)?|immer|auf keinen fall)"
+        r"(?! (?:schön|wieder|noch|das|so|dasselbe|gesehen|gehört|im|in|mehr\b))\s\w+ \S"
+        r"|\A(?:bitte )?(?!(?:das|es|der|die|er|sie|ich|du|ihr|hier|so|jetzt|dies\w*|klappt|geht|läuft|ist|sind|war|hat"
+        r"|we|it|this|that|wir|man)\b)\w{3,} (?:bitte )?(?:nie(?:mals)?|immer|keinesfalls|nooit|altijd) \w+"
+        r"|\b(?:darf|dürfen|soll|sollen|muss|müssen|mag|moet|moeten) (?:\S+ ){0,4}(?:nie(?:mals)?|immer|nooit|altijd)\b"
+        r"|\bwerden (?:\S+ ){0,3}nie(?:mals)?\b"
+        rf"|{_C}(?:ne |n')?(?:jamais|toujours) (?!aussi|la même|le même|en)\w+ \S|{_C}ne (?:jamais|\w+ jamais) \w+"
+        r"|\A(?!(?:ça|ce|c'est|il|elle|je|tu|est|pas)\b)\w+(?:e|ez|s) (?:toujours|jamais) \w+|\An['e] ?\w+ (?:jamais"
+        r"|pas)"
+        r" .*\bdans (?:ce|notre)\b|\b(?:doit|doivent|faut) (?:\w+ ){0,3}(?:toujours|jamais)\b"
+        rf"|{_C}(?:nunca|jamás|jamais|siempre|sempre) (?!falla|falha|igual|lo mismo|o mesmo|tarda|es\b|é\b|così"
+        rf"|uguale|la"
+        r" stessa|foi|fue|\w+(?:ando|endo|indo)\b|pasa|funciona|vi\b|visto|he\b|ha\b)\w+ \S"
+        r"|\A(?!(?:esto|eso|isto|isso|questo|il|el|o|a|la|lo|ele|ela)\b)\w+ (?:siempre|sempre) \w+ \S"
+        r"|\Anon (?!\w+a mai\b|\w+e mai\b|\w+o mai\b)\w+ mai \S|\A(?:mai|nooit|altijd) (?!di nuovo|weer|più\b)\w+ \S"
+        rf"|{_C}(?:никогда не|всегда|ни в коем случае не|ни за что не) (?!\w+(?:л|ла|ло|ли|ает|яет|ит|ся|лся)\b)\w+ \S"
+        r"|絶対に.*(?:ない(?:で|こと|でください)?|禁止|だめ|ダメ)|(?:必ず|常に).*(?:して|こと|ください|する)[。！]?\Z"
+        r"|(?:しないこと|すること|禁止)[。！]?\Z"
+        r"|(?:千万|绝对?|切)(?:别|不要|不能|不可|不许|勿)|永远(?:不要|别)|(?:必须|务必|一律|严禁|禁止|不允许|不准)(?!吗)"
+    ),
+    "we": (
+        rf"\bwe (?:(?:always|never|only|no longer) {_PAST}\w+|(?:do not|don't|won't) (?:ever )?(?:do|use|allow"
+        rf"|commit|push"
+        r"|merge|deploy|write|call|import|mock|put|name|add|touch|edit|support|ship|log|store|rebase|squash|cache"
+        r"|throw|return|mutate|share|catch|inline|release|accept|want any)\b"
+        rf"|(?:use|prefer|run|deploy|write|log|name|store|keep|build|test|format) .*(?:{_INSTEAD}"
+        rf"|\bhere\b|\beverywhere\b|\b(?:in|for) (?:this|our|the|all) {_REPO}s?\b)|(?:stick|stay) (?:to|with) "
+        rf"|avoid \w)"
+        r"|\b(?:our|house|team|project) (?:convention|rule|policy|standard|style|practice|guideline)s?\b[^?]{0,30}"
+        r"(?:\b(?:is|are)\b|:)|\A(?:house |team |project )?(?:rule|policy|convention|regel|règle|regla|regra|regola)"
+        r"\s*:"
+        r"|\b(?:wir|man) (?!(?:hatten|haben|waren|sind|mussten|müssen|wollten|konnten|können|wollen|brauchen)\b)\w+"
+        r" (?:\S+ ){0,5}(?:nie(?:mals)?|immer|nicht mehr|kein\w*|nur)\b"
+        r"|\b(?:wij|we) (?!(?:hadden|hebben|waren|zijn|moesten|wilden|konden)\b)\w+ (?:\S+ ){0,4}(?:nooit|altijd"
+        r"|niet meer|geen|alleen)\b"
+        r"|\b(?:on|nous) (?:n'|ne )\w+ (?:jamais|plus|pas|que)\b|\b(?:on|nous) (?!a |avons )\w+ toujours\b"
+        r"|\b(?:nunca|siempre|sempre|jamás|jamais|só|solo|ya no|já não) \w+(?:amos|emos|imos)\b"
+        r"|\b(?:a gente|nós|nosotros) (?:nunca|sempre|siempre|não|no|só|solo) \w+"
+        r"|\bnon \w+iamo (?:mai|più)\b|\b\w+iamo (?:sempre|solo)\b"
+        r"|\bмы (?:никогда не|всегда|больше не|только|не) \w+(?:ем|им|ём)(?:ся)?\b"
+        r"|うち(?:では|は).*(?:使|する|しない)|(?:我们|咱们)(?:从来?不|永远不|绝不|一律|只|都|总是|统一|不再|不)"
+        r"(?!知道|能|会|明白|需要|了解|是)"
+    ),
+    "here": (
+        r"\A(?:please )?(?:don't|do not|no|use|prefer|avoid|keep|put|name|write|run|stick|only|leave|document|test"
+        r"|sort)\b"
+        rf".*\b(?:in|for|on|across|throughout|inside|anywhere in) (?:this|our|the (?:whole|entire)) {_REPO}\b"
+        rf"|\b(?:in|for) (?:this|our) {_REPO}\b.*\b(?:always|never|only|don't|do not|must|we (?!have|had|need|see"
+        rf"|get))\b"
+        r"|\bin (?:diesem|unserem) (?:repo\w*|projekt|code\w*)\b.*\b(?:bitte|kein\w*|nie(?:mals)?|nur|immer|wir)\b"
+        r"|\bdans (?:ce|notre) (?:dépôt|projet|repo|code)\b.*\b(?:jamais|toujours|on|uniquement|pas)\b"
+        r"|\b(?:nunca|jamás|no uses|siempre|solo|não use|sempre)\b.*\b(?:en este|neste) (?:repo\w*|proyecto|projeto"
+        r"|código)\b"
+        r"|\b(?:en este|neste|in questo|in dit|in deze) (?:repo\w*|proyecto|projeto|progetto|project|código|codice)\b"
+        r".*\b(?:nunca|siempre|sempre|solo|só|mai|nooit|altijd|geen|no \w+mos|não)\b"
+        r"|\b(?:mai|nooit|altijd|geen)\b.*\b(?:in questo|in dit|in deze) (?:repo\w*|progetto|project|codice|code\w*)\b"
+        r"|\b(?:в этом|в нашем|у нас в) (?:репозитории|проекте|репо|коде)\b.*\b(?:не|никогда|всегда|только)\b"
+        r"|(?:この|うちの)(?:リポジトリ|プロジェクト|コード)(?:では|で|は).*(?:ない|使|して|する|こと|禁止)"
+        r"|(?:这个|本|我们的)(?:仓库|项目|代码库)(?:里|中|内)?.*(?:不要|别|必须|只|都|统一|不用)"
+    ),
+    "instead": (
+        rf"\A(?:please )?(?!use (?:a|an|the|this|that|these|those|my|your|it)\b){_ORDERS}\b(?! (?:it|this|that)\b)"
+        rf".*{_INSTEAD}"
+        rf"|\Ano\b.*\b(?:we|use|run|it's|that's|they're|is|are)\b .*{_INSTEAD}|\Ano\b.*\bwe (?:use|have|run)\b \S"
+        r"|\Ano\b.*\b(?:don't|do not|never) (?:use|run|call|import|install|edit|touch|commit|push) \w+.*"
+        r"\b(?:use|we use|here)\b"
+        r"|\b(?:i|we) (?:always |really |much |strongly )*prefer .*\b(?:over|to|instead of|rather than)\b"
+        r"|\bi (?:always|never) (?:want|like|use|prefer)\b"
+        r"|\bi (?:already |just )?(?:told|said|mentioned)\b.*\b(?:never|always|not|don't|only|must)\b"
+        r"|\A(?:please )?stop (?!(?:running|working|looking|waiting|doing (?:it|this|that)|\w+ing (?:it|this|that"
+        r"|now))\b)"
+        r"\w+ing \S"
+        r"|\b(?:nimm|nutze?|verwende?|benutze?|schreibe?|starte?|wir (?:nehmen|nutzen|verwenden|benutzen))\b"
+        r" .*\b(?:statt|anstatt|anstelle|nicht|und nicht)\b \w|\Anein\b.*\bnicht \w+.*\bwir (?:nehmen|nutzen"
+        r"|verwenden)\b"
+        r"|\b(?:utilisez?|prends|prenez|préfère|lance|mets|on utilise|nous utilisons)\b .*(?:au lieu d|plutôt qu|, pas"
+        r"|\bet pas|\bet non)"
+        r"|\b(?:usa|usar|usamos|use|utiliza|utilice|utilizamos|utilize|prefiere|prefiero|prefira|prefiro|ejecuta"
+        r"|rode)\b"
+        r" .*(?:\ben vez de\b|\ben lugar de\b|\bem vez de\b|\bao invés de\b|\bno lugar de\b|, no |\by no\b|, não "
+        r"|\be não\b)"
+        r"|\b(?:usa|usiamo|utilizza|preferisco|preferisci|lancia)\b .*(?:\binvece (?:di|che)\b|\bal posto di\b|, non "
+        r"|\be non\b|\banziché\b)"
+        r"|\b(?:gebruik|gebruiken|neem|pak)\b .*(?:\bin plaats van\b|, niet |\ben niet\b|\bipv\b)"
+        r"|\b(?:используй|используйте|используем|бери|берём|применяй|применяем|запускай|ставь|пиши)\b"
+        r" .*(?:\bвместо\b|, а не |, не |\bно не\b)"
+        r"|(?:ではなく|じゃなく|でなく|の代わりに).*(?:使|に(?:する|して)|で(?:書|お願い))"
+        r"|(?:用|使用|改用).*(?:不要用|不用|别用|而不是|不是)|(?:不要用|别用|不用).*(?:改用|用|使用)"
+    ),
+    "whenever": (
+        r"\A(?:whenever|every ?time|each time|any ?time|when) (?:you|we) (?!are (?:done|finished|ready)|'re|finish|fix"
+        r"|get (?:to|back)|have time)(?:(?!\b(?:this|that|it|these)\b)[^,])+, (?:please |always |also )?"
+        r"(?!(?:it|this|that|the|i|we|he|she|they|there|my|our|a|an|nothing|everything|you|let me|tell me|what|is"
+        r"|are)\b)"
+        r"[a-z]+ \S"
+        r"|\A(?:immer wenn|jedes mal,? wenn|sobald) (?:du|wir|man) .*, |\A(?:chaque fois que|à chaque fois que"
+        r"|cada vez que"
+        r"|toda vez que|ogni volta che|telkens als|каждый раз,? когда) .*, "
+    ),
+}
+"""Families of forms that lay something down; a sentence needs one of them."""
+
+REFUSALS = {
+    "asks": (
+        r"[?？]\s*\W*\Z|\A(?:¿|(?:how|what|why|who|which|where|whose)\b|(?:when|if) (?:do|does|did|is|are|will|should"
+        r"|can)\b"
+        r"|(?:should|can|could|would|will|does|did|is|are|am|was|were|has|may|must|shall|do (?!not\b)|have (?:you|we|i"
+        r"|they))\b|(?:any|anything|remind me)\b|do you remember|wieso|warum|weshalb|wie|was|wer|wann|wo|welche\w*"
+        r"|müssen wir|sollen wir|ist|sind|können|kann|pourquoi|comment|quand|qui|est-ce|faut-il|por qu[eé]|cómo|cuándo"
+        r"|quién|será que|como|quando|perché|come|chi|waarom|hoe|wanneer|wat|wie|почему|как|когда|зачем|кто|что"
+        r"|разве)\b"
+        r"|\b(?:right|correct|no|ok|or not|stimmt das|gilt das(?: noch)?|oder)\?|\bли\b|吗|为什么|怎么|是不是|有没有|能不能"
+        r"|什么|なぜ|どうして|どうやって|ですか|ますか|のか[。]?\Z|か[。]?\Z"
+    ),
+    "once": (
+        r"\b(?:for now|this time|for (?:this|the next) (?:run|time|test|one|pr|branch|commit|task|session|build|demo"
+        r"|deploy\w*|release|step|file)|just (?:this )?once|just for|only for (?:this|now|today)"
+        r"|(?<!starting )(?<!as of )"
+        r"(?<!from )today|tonight|this (?:once|week|morning|afternoon|evening)|temporarily|for the (?:moment|demo"
+        r"|time being)|right now|until (?:i|we|tomorrow|monday|tuesday|wednesday|thursday|friday|later|then|next"
+        r"|further)"
+        r"|in this (?:pr|commit|branch|run|session|chat|conversation|turn|diff|function|file)|yet\W*\Z|at the moment"
+        r"|for a (?:minute|moment|second|while)|no wait"
+        r"|diesmal|dieses mal|für diese[nrs]? (?:lauf|test|moment|commit|mal|fall)|(?<!ab )heute|vorerst|erst ?mal"
+        r"|gerade"
+        r"|im moment|momentan|nur kurz"
+        r"|cette fois|juste pour|aujourd'hui|pour (?:l'instant|le moment)|temporairement"
+        r"|esta vez|s[oó]lo (?:para|por|esta)|por ahora|(?<!partir de )hoy|de momento|por el momento"
+        r"|d?[ed]sta vez|só (?:para|desta|dessa|hoje|agora)|por enquanto|por ora|(?<!partir de )hoje"
+        r"|questa volta|solo per|per (?:ora|adesso|il momento)|(?<!da )oggi"
+        r"|deze keer|dit keer|alleen voor (?:deze|nu)|voor nu|(?<!vanaf )vandaag|even\b"
+        r"|для этого (?:запуска|раза|теста)|в этот раз|сейчас|пока(?! не)|сегодня|временно|один раз)\b"
+        r"|今回|一時的|とりあえず|今だけ|今日|这次|这一次|这回|今天(?!起|开始)|暂时|临时|先用"
+    ),
+    "supposes": (
+        r"\b(?:what if|suppos\w+|imagine|let's say|say we|hypothetical\w*|assum(?:e|ing)\b|in theory|as if|if only"
+        r"|i wish"
+        r"|if (?:we|i|you|one|they|it|he|she) (?:always|never|had|were|was|used|did|could|would|\w{3,}ed)\b"
+        r"|would(?:n't)? (?:it|we|you|i|be|hurt|have)\b|we could|maybe|perhaps|i wonder"
+        r"|stell(?:t)? (?:dir|euch) vor|angenommen|würden?|hätten?|wäre\w*|vielleicht"
+        r"|imagine[zr]?\b|imagina|suppos(?:ons|e)|peut-être|si on (?:\w+ait)|supong\w+|quizás?|talvez|suponha\w*"
+        r"|immagina|supponi\w*|forse|stel je voor|stel dat|misschien"
+        r"|если бы|представь\w*|допустим|предположим|может быть|наверное)\b|もし|としたら|仮に|如果我们|假如|假设|要是我们|也许"
+    ),
+    "reports": (
+        r"\b(?!(?:i|we)\b)[\w'-]+ (?:always |also |still )?(?:says?|said|claims?|claimed|insists?|insisted|thinks?"
+        r"|suggests?"
+        r"|suggested|recommends?|recommended|wrote|writes|states?|stated|mentioned|warns?|warned|told (?:me|us)"
+        r"|tells (?:me|us)"
+        r"|complains?|asked)\b|\baccording to\b|\bapparently\b|\bsupposedly\b|\bi (?:read|heard|remember)\b|\bas per\b"
+        r"|\b(?:laut|angeblich|sagt|sagte|meint|meinte|behauptet|schreibt|steht im|selon|d'après|prétend\w*|dit que"
+        r"|disent que|según|dicen? que|dijo|segundo o|diz(?:em)? que|disse|secondo|dicono|dice che|volgens|zegt|zei"
+        r"|говорит|говорят|сказал\w*|пишут|пишет|согласно|утверждает|по словам)\b"
+        r"|によると|と言って|って言って|らしい|据说|文档(?:里|中|上)?说|根据|他说|她说|同事说|上说|听说"
+    ),
+    "jests": (
+        r"\A(?:oh|yeah|well|ah|and|na|ja|ach|ok)?\W{0,3}(?:sure|wow|great|fantastic|wonderful|lovely|brilliant"
+        r"|awesome|perfect"
+        r"|super|amazing|classic|nice|excellent|splendid|terrific|i (?:just |simply |really )?(?:love|adore)|because"
+        r"|of course"
+        r"|yeah right|congratulations|thanks|toll|klasse|prima|wunderbar|großartig|klar|natürlich|herrlich|génial"
+        r"|bravo|parfait"
+        r"|formidable|magnifique|bien sûr|qué bien|genial|estupendo|fantástico|claro|perfecto|qué bonito|que ótimo"
+        r"|ótimo|que"
+        r" beleza|legal|maravilha|che bello|fantastico|ottimo|perfetto|certo|geweldig|fijn|lekker|tuurlijk|prachtig"
+        r"|отлично"
+        r"|супер|прекрасно|замечательно|класс|ну да|конечно)\b(?!.{0,12}\b(?:from now on|going forward|remember"
+        r"|ab jetzt"
+        r"|à partir|désormais|a partir|d'ora|vanaf nu|впредь|с этого)).*(?:\b(?:always|never|again|another"
+        r"|everything|immer"
+        r"|nie|wieder|schon wieder|toujours|jamais|encore|siempre|nunca|otra vez|sempre|de novo|mai|ancora|altijd"
+        r"|nooit|weer"
+        r"|всегда|никогда|опять|снова)\b)"
+        r"|what could (?:possibly )?go wrong|worked (?:out )?so well|\blol\b|\blmao\b|\bhaha|(?<!\w)/s\b|🙄|😂|🤡|😅"
+        r"|\bas always\b|\bas usual\b|wie immer|comme (?:toujours|d'habitude)|como siempre|como sempre|come sempre"
+        r"|как всегда"
+        r"|真棒|太好了|又来|さすが|最高だ"
+    ),
+    "tells": (
+        r"\b(?:you|he|she|they|it|this|that|which|everything|everybody|nobody|who) (?:\w+ )?(?:always|never)\b"
+        r"(?!.*[,;] (?:always|never|please|so|use|don't))|\bused to\b|\bi (?:always|never) (?!want|like|use|prefer)\w+"
+        r"|\b(?:it|this|that) (?:\w+ )?should (?:never|always)\b|\b(?:i|we) remember\b|\bfrom now on i\b"
+        r"|\bthe (?:other|second|first|third|last|same|wrong|right) (?:one|file|variant|option|branch|version)\b"
+        r"|\bi meant?\b|\bnever mind\b|\bsaid never\b"
+        r"|\b(?:das|es|er|sie|du) (?:\w+ )?(?:ja )?(?:immer|nie)\b|\b(?:ça|il|elle|tu|ce) (?:ne )?\w+ (?:toujours"
+        r"|jamais)\b"
+        r"|\b(?:esto|eso|isto|isso|questo) (?:siempre|nunca|sempre|non)\b|\b(?:это|он|она|оно|ты) (?:всегда|никогда)\b"
+    ),
+}
+"""Reasons for which a sentence lays nothing down, whatever its form."""
+
+OPENINGS = (
+    r"\A(?:(?:ok(?:ay)?|and|but|so|also|please|pls|btw|by the way|hey|hi|hello|well|yes|yep|right|good(?: catch"
+    r"| point| job)?"
+    r"|thanks|thank you|alright|one more thing|ah|oh|hm+|actually|claude|then|now|listen|look|ach ja|und|aber|bitte"
+    r"|übrigens"
+    r"|achtung|ja|gut|et|mais|au fait|oui|bon|y|pero|por cierto|sí|bueno|vale|e|mas|aliás|sim|bom|ma|comunque|sì"
+    r"|bene|en"
+    r"|maar|trouwens|goed|и|но|кстати|да|хорошо|так|и ещё)\b[\s,.:!–—-]+)+"
+)
+"""What people begin with before they come to the point; `no` is left, for it says that something was wrong."""
+
+DOCUMENTS = (
+    r"\A(?:you are (?:a|an|the|now)\b|act as\b|your (?:task|job|role|goal) is\b|i want you to act\b|du bist ein"
+    r"|tu es une?\b"
+    r"|eres una?\b|você é uma?\b|sei un[oa']?\b|je bent een\b|ты\s*(?:—|-|опытн\w+|эксперт)|你是一|あなたは)"
+)
+"""How instructions for a model begin, which people paste."""
+
+PAYLOADS = (
+    r"\b(?:this|these|the following|below|attached|here's|here is|here are|got this|got these|see)\b.{0,40}"
+    r"\b(?:logs?|traces?|output|errors?|messages?|e?-?mails?|tickets?|issues?|texts?|diffs?|snippets?|threads?|docs?"
+    r"|pages?"
+    r"|paragraphs?|comments?|reviews?|specs?|instructions|prompts?|rules|notes|letter|slack|from)\b|\bbelow\W*\Z"
+    r"|\b(?:folgende\w*|dies\w*|hier)\b.{0,30}\b(?:log|mail|ticket|text|fehler|ausgabe|meldung)\b"
+    r"|\b(?:voici|ce|cette)\b.{0,30}\b(?:journal|mail|courriel|ticket|texte|erreur|message)\b"
+    r"|\b(?:este|esta|esto)\b.{0,30}\b(?:log|correo|ticket|texto|error|mensaje|erro|mensagem|e-mail)\b"
+    r"|\b(?:вот|этот|это)\b.{0,30}\b(?:лог|письмо|тикет|текст|сообщение)\b"
+)
+"""A line that leads over to something pasted below it."""
+
+LABELS = (
+    r"\A(?:title|description|steps|steps to reproduce|expected|actual|notes?|assignee|acceptance criteria|priority"
+    r"|status"
+    r"|summary|labels?|subject|from|to|cc|date|sent|reporter|environment|severity|context|background|betreff|von|an"
+    r"|objet"
+    r"|asunto|assunto|oggetto|onderwerp|тема|от|кому)\s*:|\A(?-i:[A-Z][A-Z0-9]+-\d+)\b|\A#{1,6} \S"
+    r"|\A(?:dear|hi|hello|hey|hallo|liebe[rs]?|sehr geehrte\w*|bonjour|cher|chère|hola|estimad\w+|olá|prezad\w+|caro"
+    r"|cara"
+    r"|gentile|beste|geachte|привет|здравствуйте|уважаем\w+)\b[^.!?:]{0,40},?\Z"
+    r"|\A(?:as an? \w+ i want|given .* when|diff --git|---\s*\Z|-{3,} ?(?:forwarded|original))"
+)
+"""A line with which a ticket, a letter or a document begins."""
+
+LISTS = (
+    r"\b(?:rules?|conventions?|things? to remember|remember|from now on|going forward|for this (?:repo|project)"
+    r"|(?:two|three|four|some|a few|couple of) (?:things|rules|notes|conventions)|regeln|merk\w*|ab jetzt|règles"
+    r"|désormais"
+    r"|reglas|a partir de|regras|regole|regels|правила|запомни)\b[^.?]*:\W*\Z"
+)
+"""A line that says that the list below it is a person's own."""
+
+_patterns: dict[str, re.Pattern[str]] = {}
+
+
+def found(name: str, source: str, text: str) -> bool:
+    """Tell whether a pattern, made on first use, is in a text."""
+    if name not in _patterns:
+        _patterns[name] = re.compile(source, re.IGNORECASE)
+    return _patterns[name].search(text) is not None
