@@ -13,13 +13,16 @@ import os
 import re
 from collections import OrderedDict, deque
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
+from contextvars import ContextVar
+from io import BytesIO
 from typing import Any, BinaryIO, NamedTuple, Protocol
 
 import msgspec
 
+from importers import asides
 from importers.export import Unreadable
-from importers.files import open_regular
+from importers.files import Unread, open_regular
 from importers.headers import observed
 from importers.json_parts import Broken, Scanner
 from ledger import author
@@ -68,6 +71,9 @@ SHOWN = 100
 
 ROBOTS = frozenset(("sdk", "sdk-cli", "sdk-py", "sdk-ts"))
 """Entry points, and origins of a turn, of programs that call the client."""
+
+VERSION = 1
+"""Of what is made of a transcript: with another one than it was read by, a transcript is read as a whole again."""
 
 READ = frozenset(("user", "assistant"))
 """Kinds of lines that hold turns."""
@@ -445,15 +451,64 @@ class Transcript:
 def opened(path: str) -> Iterator[Transcript]:
     """Open a transcript; memory does not grow with its size, so that has no limit.
 
+    While a book is open for it (`into`), what was read before is not read again, or only a little of it.
+
     Raises:
-        Unread: it is no regular file, or cannot be opened.
+        Unread: it is no regular file, or cannot be opened. LedgerError: the book cannot be written.
     """
+    run = _RUN.get()
+    if run is None:
+        with _stream(path) as stream:
+            yield Transcript(stream, path)
+        return
+    with _followed(path, run.book) as found:
+        yield found
+    for aside in run.asides.of(path):
+        with suppress(Unread), _followed(aside, run.book) as found:
+            deque(found, maxlen=0)
+
+
+@contextmanager
+def into(book: "Book | None") -> Iterator[None]:
+    """Let every transcript that is opened within the block be read on from where it was read to, and into a book.
+
+    With a session go the transcripts of its subagents, into the book alone.
+    """
+    before = _RUN.set(None if book is None else _Run(book))
+    try:
+        yield
+    finally:
+        _RUN.reset(before)
+
+
+@contextmanager
+def _stream(path: str) -> Iterator[BinaryIO]:
     with os.fdopen(open_regular(path), "rb", buffering=BUFFER_BYTES) as stream:
-        yield Transcript(stream, path)
+        yield stream
+
+
+@contextmanager
+def _followed(path: str, book: "Book") -> "Iterator[Transcript]":
+    """Open a transcript where its last reading ended; an unchanged one is not opened and says nothing."""
+    if book.is_unchanged(path):
+        yield Transcript(BytesIO(), path)
+        return
+    with _stream(path) as stream:
+        yield Followed(stream, path, book)
+
+
+class _Run:
+    """A run of an import: the book that what is read goes into, and where subagents' transcripts are."""
+
+    def __init__(self, book: "Book") -> None:
+        self.book, self.asides = book, asides.Asides()
 
 
 class Book(Protocol):
     """Whoever keeps turns, and knows how far each transcript was read: `ledger.turns_add.Book`."""
+
+    def is_unchanged(self, path: str) -> bool:
+        """Tell whether a transcript is as it was when it was read."""
 
     def begins(self, path: str, stream: BinaryIO) -> tuple[int, int, int]:
         """Return the byte and the line where reading begins, and the line from which turns are new."""
@@ -498,16 +553,8 @@ def _spoken(turn: Turn) -> Spoken:
     )
 
 
-@contextmanager
-def followed(path: str, book: Book) -> Iterator[Followed]:
-    """Open a transcript where it was read to last, and a little before: one pass serves the book and the caller.
-
-    Raises:
-        Unread: it is no regular file, or cannot be opened.
-        LedgerError: the book cannot be written.
-    """
-    with os.fdopen(open_regular(path), "rb", buffering=BUFFER_BYTES) as stream:
-        yield Followed(stream, path, book)
+_RUN: ContextVar[_Run | None] = ContextVar("run", default=None)
+"""The run that what is opened belongs to: importers are lines of a table, and what they have in common is `opened`."""
 
 
 def _speaker(line: _Line) -> str:

@@ -16,7 +16,7 @@ from ledger.cli_progress import bar
 from ledger.cli_read import settings
 from ledger.errors import BadArgument, BadInput
 from ledger.home import client_folder
-from ledger.model import TRUST_NOTES, schema_path
+from ledger.model import TRUST_NOTES, Reading, schema_path
 
 if TYPE_CHECKING:
     from ledger.capture import Notes
@@ -99,16 +99,23 @@ def _imported(call: Call, paths: list[str], project: str | None) -> Result:
 
     home = os.path.expanduser("~")
 
-    with bar("reading") as progress:
+    # What is wrong with the arguments is said before a ledger is made for them.
+    is_there = any(os.path.lexists(os.path.expanduser(path)) for path in paths)
+    scan_paths([] if is_there else paths, project, None, home)
+
+    def read() -> list[Reading]:
         # The bundled notes are trusted alike wherever they are installed, inside a repository or not.
         bundled = os.path.realpath(schema_path(EXAMPLE))
-        readings = [
-            reading._replace(trust=TRUST_NOTES) if reading.paths == (bundled,) else reading
-            for reading in scan_paths(paths, project, progress, home)
-        ]
+        with bar("reading") as progress:
+            return [
+                reading._replace(trust=TRUST_NOTES) if reading.paths == (bundled,) else reading
+                for reading in scan_paths(paths, project, progress, home)
+            ]
+
     how = {"again": call.given.again, "dry_run": call.given.dry_run}
     done = []
-    with _ledger(call) as ledger, _said_when_interrupted(call, ledger):
+    with _ledger(call) as ledger, _said_when_interrupted(call, ledger), _kept_turns(call, ledger):
+        readings = read()
         if not call.given.dry_run:
             done += _settled(ledger, capture.Notes(lambda path: read_note(path, home), plan, vanished), home)
         for reading in readings:
@@ -154,6 +161,19 @@ def _ledger(call: Call) -> "Iterator[Ledger]":
         Ledger.init(os.path.join(folder, "ledger.db")) as ledger,
     ):
         yield ledger
+
+
+@contextmanager
+def _kept_turns(call: Call, ledger: "Ledger") -> "Iterator[None]":
+    """Let transcripts go into the session index as they are read; a dry run keeps nothing and reads them whole."""
+    from importers.transcript import into
+    from ledger.cli_said import booked
+
+    if call.given.dry_run:
+        yield
+        return
+    with booked(call, ledger, whole=call.given.again) as book, into(book):
+        yield
 
 
 @contextmanager

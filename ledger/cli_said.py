@@ -8,7 +8,7 @@ import argparse
 import os
 import re
 import time
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
@@ -21,6 +21,7 @@ from ledger.sessions import moment
 from ledger.turns import LIMIT_MAX, WHO, Around, Found, Said, Turns
 
 if TYPE_CHECKING:
+    from ledger.ledger import Ledger
     from ledger.turns_add import Book
 
 SNIPPET_CHARS = 110
@@ -198,6 +199,7 @@ def _pruned(call: Call) -> Result:
 
 def _rebuilt(call: Call) -> Result:
     """Read the transcripts anew that were read before; those that are gone are named, since their turns are lost."""
+    from ledger import turns_add
     from ledger.turns_drop import begin_anew
 
     kept = Turns(call.file)
@@ -209,47 +211,50 @@ def _rebuilt(call: Call) -> Result:
         call.remark("dry run: nothing was changed")
         return Result({"read": len(paths) - len(lost), "gone": lost, "turns": 0}, lambda: [f"would read {len(paths)}"])
     begin_anew(call.file)
-    with call.writing(create=True) as ledger, book_of(ledger.path, ledger.private_markers) as book:
+    with call.writing(create=True) as ledger, book_of(ledger) as book:
         for path in paths:
             if path not in lost:
                 _read(call, path, book)
-        book.settle()
+        book.settle(turns_add.mark_of(ledger))
     line = f"read {len(paths) - len(lost):,} transcripts anew: {book.added:,} turns"
     return Result({"read": len(paths) - len(lost), "gone": lost, "turns": book.added}, lambda: [line])
 
 
 def _read(call: Call, path: str, book: "Book") -> None:
     from importers.files import Unread
-    from importers.transcript import followed
+    from importers.transcript import into, opened
 
     try:
-        with followed(path, book) as turns:
+        with into(book), opened(path) as turns:
             for _ in turns:
                 pass
     except Unread as error:
         call.remark(f"{path}: {error.message}")
 
 
-def book_of(ledger: str, markers: Mapping[str, str]) -> "Book":
+def book_of(ledger: "Ledger", *, whole: bool = False) -> "Book":
     """Open the index beside a ledger for what an import reads.
 
     Raises:
         Locked, FileFault: it cannot be written.
     """
     from importers.projects import session_project
-    from ledger.turns_add import Book
+    from importers.transcript import VERSION
+    from ledger import turns_add
 
-    return Book(ledger, session_project, time.time(), markers)
+    return turns_add.book_of(ledger, session_project, time.time(), VERSION, whole)
 
 
 @contextmanager
-def booked(call: Call, ledger: str, markers: Mapping[str, str]) -> "Iterator[Book | None]":
+def booked(call: Call, ledger: "Ledger", *, whole: bool = False) -> "Iterator[Book | None]":
     """Open the index for an import, and settle it when the import is through.
 
     None, with a remark, when it cannot be written: an import of learnings does not fail for it.
     """
+    from ledger.turns_add import mark_of
+
     try:
-        book = book_of(ledger, markers)
+        book = book_of(ledger, whole=whole)
     except (Locked, FileFault) as error:
         call.remark(f"the session index was not filled: {error}")
         yield None
@@ -258,4 +263,4 @@ def booked(call: Call, ledger: str, markers: Mapping[str, str]) -> "Iterator[Boo
         yield book
         for text in book.remarks:
             call.remark(text)
-        book.settle()
+        book.settle(mark_of(ledger))

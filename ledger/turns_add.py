@@ -14,11 +14,15 @@ import os
 import sqlite3
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from types import TracebackType
-from typing import BinaryIO, NamedTuple
+from typing import TYPE_CHECKING, BinaryIO, NamedTuple
 
 from ledger import door, echo, place, private, query, redact, turns
+from ledger.errors import NotFound
 from ledger.sessions import moment
 from ledger.turns import Spoken
+
+if TYPE_CHECKING:
+    from ledger.ledger import Ledger
 
 BATCH = 500
 """Turns that are written in one transaction: a tenth of a second."""
@@ -51,6 +55,10 @@ KNOWN = """SELECT value FROM json_each(:uuids) WHERE value IN (SELECT uuid FROM 
   OR value IN (SELECT uuid FROM gone) ORDER BY value"""
 LAST = "SELECT coalesce(max(id), 0) FROM turn"
 SINCE = "SELECT value FROM kept WHERE name = 'since'"
+LEFT_MARK = "SELECT value FROM kept WHERE name = 'mark'"
+KEEP_MARK = """INSERT INTO kept (name, value) VALUES ('mark', :mark)
+ON CONFLICT (name) DO UPDATE SET value = excluded.value"""
+UNREAD = "UPDATE source SET stamp = '', next_at = 0, next_line = 1, back_at = 0, back_line = 1"
 ADD = """INSERT INTO turn (id, uuid, source, line, session, project, at, who, is_aside, is_error, is_cut, text, rules)
 VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"""
 ADD_WORDS = "INSERT INTO turn_fts (rowid, words) VALUES (?, ?)"
@@ -97,16 +105,31 @@ class Book:
         project_of: Callable[[str], str | None],
         now: float,
         markers: Mapping[str, str] | None = None,
+        *,
+        version: int = 1,
+        whole: bool = False,
+        holds: Callable[[str], bool] = lambda mark: True,
     ) -> None:
+        """Open the file.
+
+        Args:
+            project_of: gives the project of a folder that a session worked in.
+            markers: what begins and ends private regions, beside `<private>`.
+            version: of what is made of a transcript; with another one than the last, it is read from its beginning.
+            whole: read every transcript from its beginning.
+            holds: tells whether the ledger still holds the mark that was left with `settle`.
+        """
         self.path = turns.path_beside(ledger)
         self.added = 0
         self.remarks: list[str] = []
         self._project_of, self._now, self._markers = project_of, moment(now), markers
         self._projects: dict[str, str | None] = {}
+        self._version, self._whole = version, whole
         self._batch: list[tuple[int, Spoken]] = []
         self._marks: list[dict[str, object]] = []
         self._source = 0
         self._connection = self._made()
+        self._begin_again_unless(holds)
         self._sources = {row[0]: Source(*row[1:]) for row in self._connection.execute(SOURCES).fetchall()}
         found = self._connection.execute(SINCE).fetchone()
         self._since: str | None = found[0] if found else None
@@ -122,10 +145,10 @@ class Book:
     def is_unchanged(self, path: str) -> bool:
         """Tell whether a transcript is as it was when it was read, by size, time and number of the file."""
         known = self._sources.get(path)
-        if known is None or not known.stamp:
+        if known is None or self._whole:
             return False
         try:
-            return _stamp(os.stat(path)) == known.stamp
+            return self._stamp(os.stat(path)) == known.stamp
         except OSError:
             return False
 
@@ -139,6 +162,8 @@ class Book:
             self._drop(self._connection.execute(FROM_LINE, {"source": known.id, "line": known.next_line}).fetchall())
         except (sqlite3.Error, OSError) as error:
             raise turns.fault(self.path, error) from None
+        if self._whole or not known.stamp.startswith(f"{self._version}:"):
+            return Start(0, 1, known.next_line)
         return Start(known.back_at, known.back_line, known.next_line)
 
     def add(self, turn: Spoken) -> None:
@@ -152,23 +177,36 @@ class Book:
         self._write()
         found = os.fstat(stream.fileno())
         self._marks.append({
-            "id": self._source, "stamp": _stamp(found), "now": self._now,
+            "id": self._source, "stamp": self._stamp(found), "now": self._now,
             "next_at": next_place[0], "next_line": next_place[1], "back_at": back_place[0], "back_line": back_place[1],
             "head": _digest(stream, 0, min(ENDS_BYTES, next_place[0])),
             "tail": _digest(stream, max(0, next_place[0] - ENDS_BYTES), next_place[0]),
         })  # fmt: skip
 
-    def settle(self) -> None:
-        """Write down how far the transcripts of this run were read."""
+    def settle(self, mark: str = "") -> None:
+        """Write down how far the transcripts of this run were read, once what was made of them is in the ledger.
+
+        `mark` says what the ledger held then: without it, or in another ledger, all is read again.
+        """
         try:
             self._connection.execute("BEGIN IMMEDIATE")
             self._connection.executemany(MARK, self._marks)
+            self._connection.execute(KEEP_MARK, {"mark": mark})
             self._connection.execute("COMMIT")
         except sqlite3.Error as error:
             raise turns.fault(self.path, error) from None
         self._marks.clear()
 
     # -- writing -----------------------------------------------------------------------------------------------------
+
+    def _stamp(self, found: os.stat_result) -> str:
+        return f"{self._version}:{found.st_dev}:{found.st_ino}:{found.st_size}:{found.st_mtime_ns}"
+
+    def _begin_again_unless(self, holds: Callable[[str], bool]) -> None:
+        """Read every transcript from its beginning when this is not the ledger that was written, or an older copy."""
+        found = self._connection.execute(LEFT_MARK).fetchone()
+        if found is not None and not holds(found[0]):
+            self._connection.execute(UNREAD)
 
     def _new(self, path: str) -> Source:
         done = self._connection.execute(NEW_SOURCE, {"path": path, "now": self._now})
@@ -239,6 +277,32 @@ class Book:
             connection.close()
             raise
         return connection
+
+
+def book_of(ledger: "Ledger", project_of: Callable[[str], str | None], now: float, version: int, whole: bool) -> Book:
+    """Open the turns beside a ledger for an import into it; settle the book with `mark_of` the ledger.
+
+    Raises:
+        Locked, FileFault: the file cannot be written.
+    """
+
+    def holds(mark: str) -> bool:
+        ledger_id, _, place_in_log = mark.partition(":")
+        seq, _, digest = place_in_log.partition(":")
+        if ledger_id != ledger.store.ledger_id or not seq.isdigit():
+            return False
+        try:
+            return int(seq) == 0 or ledger.store.event(int(seq)).hash.hex() == digest
+        except NotFound:
+            return False
+
+    return Book(ledger.path, project_of, now, ledger.private_markers, version=version, whole=whole, holds=holds)
+
+
+def mark_of(ledger: "Ledger") -> str:
+    """Return what tells a ledger and how far it is from another, or from an older copy of it."""
+    head = ledger.store.head()
+    return f"{ledger.store.ledger_id}:{head.seq}:{head.hash.hex()}"
 
 
 def writable(path: str, remarks: list[str]) -> sqlite3.Connection:
@@ -370,10 +434,6 @@ def name(text: str) -> str:
 
 
 # -- files -------------------------------------------------------------------------------------------------------------
-
-
-def _stamp(found: os.stat_result) -> str:
-    return f"{found.st_dev}:{found.st_ino}:{found.st_size}:{found.st_mtime_ns}"
 
 
 def _is_same(stream: BinaryIO, known: Source) -> bool:

@@ -12,7 +12,7 @@ from contextlib import contextmanager
 from typing import NamedTuple
 
 from ledger import query, turns
-from ledger.turns_add import DROP, set_aside, writable
+from ledger.turns_add import DROP, UNREAD, set_aside, writable
 
 CHUNK = 2_000
 """Turns that are looked at together."""
@@ -28,8 +28,7 @@ GONE = "INSERT INTO gone (uuid) VALUES (?) ON CONFLICT (uuid) DO NOTHING"
 NO_WORDS = "INSERT INTO turn_fts (turn_fts) VALUES ('delete-all')"
 ADD_WORDS = "INSERT INTO turn_fts (rowid, words) VALUES (?, ?)"
 ANEW = (
-    NO_WORDS, "DELETE FROM turn", "DELETE FROM kept WHERE name = 'since'",
-    "UPDATE source SET stamp = '', next_at = 0, next_line = 1, back_at = 0, back_line = 1",
+    NO_WORDS, "DELETE FROM turn", "DELETE FROM kept WHERE name = 'since'", UNREAD,
 )  # fmt: skip
 
 

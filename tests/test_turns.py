@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from test_transcript import block, line, text
 
-from importers.transcript import Turn, followed
+from importers.transcript import Turn, into, opened
 from ledger import redact, turns, turns_add, turns_drop
 from ledger.errors import FileFault, GuardFailed, Locked
 from ledger.turns import Said, Turns
@@ -36,9 +36,8 @@ def read(folder: Path, *paths: Path, settle: bool = True) -> list[Turn]:
     heard: list[Turn] = []
     with book(folder) as one:
         for path in paths:
-            if not one.is_unchanged(str(path)):
-                with followed(str(path), one) as found:
-                    heard += found
+            with into(one), opened(str(path)) as found:
+                heard += found
         if settle:
             one.settle()
     return heard
@@ -484,3 +483,50 @@ def test_odd_names_are_kept_without_secrets(tmp_path: Path) -> None:
 
     assert secret.encode() not in (tmp_path / "turns.db").read_bytes()
     assert texts(tmp_path) == ["tea"]
+
+
+def test_subagents_of_a_session_are_kept_with_it(tmp_path: Path) -> None:
+    """In their folder, and in the older layout beside it; those of other sessions are not read with it."""
+    session = write(tmp_path / "s-1.jsonl", line(1, "ask an agent"))
+    (tmp_path / "s-1" / "subagents").mkdir(parents=True)
+    write(tmp_path / "s-1" / "subagents" / "agent-1.jsonl", line(2, "the new layout", isSidechain=True))
+    write(tmp_path / "agent-0a1b2c3d.jsonl", line(3, "the old layout", isSidechain=True))
+    write(tmp_path / "agent-ffffffff.jsonl", line(4, "another session", isSidechain=True, sessionId="s-2"))
+
+    heard = read(tmp_path, session)
+
+    assert [turn.text for turn in heard] == ["ask an agent"]
+    assert sorted(texts(tmp_path)) == ["ask an agent", "the new layout", "the old layout"]
+    assert kept(tmp_path).search("new layout").turns[0].is_aside
+
+
+def test_a_subagent_that_grew_is_read_when_its_session_did_not(tmp_path: Path) -> None:
+    """It goes on writing while the session waits."""
+    session = write(tmp_path / "s-1.jsonl", line(1, "ask an agent"))
+    (tmp_path / "s-1" / "subagents").mkdir(parents=True)
+    read(tmp_path, session)
+    write(tmp_path / "s-1" / "subagents" / "agent-1.jsonl", line(2, "late", isSidechain=True))
+
+    assert read(tmp_path, session) == []
+    assert texts(tmp_path) == ["ask an agent", "late"]
+
+
+def test_another_ledger_or_an_older_copy_reads_all_again(tmp_path: Path) -> None:
+    """What was made of the transcripts is not in it: the importer hears every turn, and none stands twice."""
+    path = write(tmp_path / "t.jsonl", line(1, "one"), line(2, "two"))
+    with book(tmp_path) as one, into(one), opened(str(path)) as found:
+        list(found)
+        one.settle("mine")
+
+    def again(*, holds: bool, version: int = 1, whole: bool = False) -> int:
+        how = {"version": version, "whole": whole, "holds": lambda mark: holds and mark == "mine"}
+        with Book(str(tmp_path / "ledger.db"), os.path.basename, NOW, **how) as one:
+            with into(one), opened(str(path)) as found:
+                heard = len(list(found))
+            one.settle("mine")
+        return heard
+
+    assert [again(holds=True), again(holds=False), again(holds=True)] == [0, 2, 0]
+    assert [again(holds=True, version=2), again(holds=True, version=2)] == [2, 0]
+    assert again(holds=True, version=2, whole=True) == 2
+    assert texts(tmp_path) == ["one", "two"]
