@@ -242,7 +242,7 @@ def book_of(ledger: "Ledger", *, whole: bool = False) -> "Book":
     from importers.transcript import VERSION
     from ledger import turns_add
 
-    return turns_add.book_of(ledger, session_project, time.time(), VERSION, whole)
+    return turns_add.book_of(ledger, session_project, time.time(), VERSION, whole=whole)
 
 
 @contextmanager

@@ -279,7 +279,9 @@ class Book:
         return connection
 
 
-def book_of(ledger: "Ledger", project_of: Callable[[str], str | None], now: float, version: int, whole: bool) -> Book:
+def book_of(
+    ledger: "Ledger", project_of: Callable[[str], str | None], now: float, version: int, *, whole: bool
+) -> Book:
     """Open the turns beside a ledger for an import into it; settle the book with `mark_of` the ledger.
 
     Raises:
