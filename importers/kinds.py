@@ -9,7 +9,7 @@ is known to the registry.
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import NamedTuple
 
-from ledger.model import TRUST_FILES, Diagnostic, Draft
+from ledger.model import TRUST_FILES, Diagnostic, Draft, SessionText
 
 
 class Parsed(NamedTuple):
@@ -21,6 +21,7 @@ class Parsed(NamedTuple):
     of which a part could not be read. `rank` orders files of one kind that
     say different things of one place, the best first; None when nothing
     tells. `trust` is that of the drafts where it is not their importer's.
+    `sessions` and `summaries`: see `Reading`.
     """
 
     drafts: list[Draft]
@@ -30,6 +31,8 @@ class Parsed(NamedTuple):
     is_complete: bool
     rank: float | None = None
     trust: int | None = None
+    sessions: Mapping[str, str] = {}
+    summaries: tuple[SessionText, ...] = ()
 
 
 class Where(NamedTuple):
@@ -65,6 +68,7 @@ class Importer(NamedTuple):
         below: what of this kind a named folder holds, as paths for `read`. The
             folder itself: all of it is this kind's, and no note of it is read by others.
         places: where this kind usually is; only what exists.
+        by_place: what it reads is worth more than a repository's files only where own notes would be.
     """
 
     kind: str
@@ -75,6 +79,7 @@ class Importer(NamedTuple):
     merged: Callable[[Iterable[Parsed]], list[Draft]] = all_drafts
     below: Callable[[str], Iterable[str]] | None = None
     places: Callable[[Where], list[str]] = no_places
+    by_place: bool = False
 
 
 class Gathered:
@@ -89,3 +94,5 @@ class Gathered:
         self.diagnostics: list[Diagnostic] = []
         self.read: list[str] = []
         self.held: set[str] = set()
+        self.sessions: dict[str, str] = {}
+        self.summaries: list[SessionText] = []

@@ -174,12 +174,13 @@ def memory_folder(path: str, home: str) -> str:
 def default_places(home: str) -> list[str]:
     """Return the memory folders of a user's client that exist: of every project, and of every agent."""
     claude = client_folder(home)
-    found = [os.path.join(folder, "memory") for folder in _folders(os.path.join(claude, "projects"))]
-    found += _folders(os.path.join(claude, "agent-memory"))
+    found = [os.path.join(folder, "memory") for folder in folders(os.path.join(claude, "projects"))]
+    found += folders(os.path.join(claude, "agent-memory"))
     return [folder for folder in found if os.path.isdir(folder)]
 
 
-def _folders(path: str) -> list[str]:
+def folders(path: str) -> list[str]:
+    """Return the folders in a folder, [] when it cannot be read."""
     try:
         with os.scandir(path) as listing:
             return sorted(entry.path for entry in listing if entry.is_dir())

@@ -37,9 +37,9 @@ def table() -> tuple[Importer, ...]:
 
     Imported when they are asked for: a hook that reads one note needs none of them.
     """
-    from importers import claude_mem, export
+    from importers import claude_mem, export, sessions
 
-    return (export.IMPORTER, claude_mem.IMPORTER)
+    return (export.IMPORTER, claude_mem.IMPORTER, sessions.IMPORTER)
 
 
 class Place(NamedTuple):
@@ -258,6 +258,8 @@ class _Scan:
             part.unread.append(path)
             part.diagnostics.append(Diagnostic(files.shown(path), None, error.code, error.message))
             return
+        if importer.by_place and self.notes.trust(path) < TRUST_NOTES:
+            found = [_of_files(parsed) for parsed in found]
         for parsed in found:
             trust = importer.trust if parsed.trust is None else parsed.trust
             part = self._part(importer.kind, trust)
@@ -268,6 +270,8 @@ class _Scan:
             part.whole |= parsed.whole
             part.held |= parsed.held
             part.diagnostics += parsed.diagnostics
+            part.sessions.update(parsed.sessions)
+            part.summaries += parsed.summaries
             if parsed.is_complete:
                 part.roots.append(path)
 
@@ -286,7 +290,15 @@ class _Scan:
             part.diagnostics,
             self.project,
             frozenset(part.held),
+            part.sessions,
+            tuple(part.summaries),
         )
+
+
+def _of_files(parsed: Parsed) -> Parsed:
+    """Return what a file says that anybody may have written: no person's words, and no session that could agree."""
+    trust = TRUST_FILES if parsed.trust is None else min(parsed.trust, TRUST_FILES)
+    return parsed._replace(trust=trust, sessions={}, summaries=())
 
 
 def _resolved(path: str) -> str:

@@ -81,7 +81,7 @@ class Remedy(NamedTuple):
 
 
 class _Failure:
-    """A command that failed and waits: its error, what was said, and what has changed; `since` counts up to the last."""
+    """A command that failed and waits; `since` counts the changes up to its last failure."""
 
     def __init__(self, command: str, variables: frozenset[str], error: str, told: str) -> None:
         self.command, self.variables, self.error, self.told = command, variables, error, told
@@ -179,7 +179,7 @@ class Watch:
 
 
 def normalised(command: str) -> tuple[str, frozenset[str]]:
-    """Return a command without folder, decoration, variables and white space, and the variables that were set for it."""
+    """Return a command without folder, decoration, variables and white space, and the variables set for it."""
     bare, variables = " ".join(command.split()), set()
     while True:
         lead, variable = _LEAD.match(bare), _VARIABLE.match(bare)

@@ -25,7 +25,10 @@ _PAST = (
     r"(?!(?:\w+ )?(?:had|were|was|did|got|found|wanted|thought|knew|saw|used to|made|came|went|took|have|need|see|get"
     r"|said|know|understand|care|think|\w{2,}(?<!emb)(?<!ne)(?<!fe)(?<!se)(?<!spe)(?<!exce)(?<!proce)ed)\b)"
 )
-_INSTEAD = r"(?:, (?:and )?not|\bnot with|\band not|\binstead of|\brather than|\bover|, never|\bnever|\bnot)\b (?!that|this|it\b)\S"
+_INSTEAD = (
+    r"(?:, (?:and )?not|\bnot with|\band not|\binstead of|\brather than|\bover|, never|\bnever|\bnot)\b"
+    r" (?!that|this|it\b)\S"
+)
 _ORDERS = (
     r"(?:use|prefer|run|call|import|write|name|rename|put|go with|stick (?:to|with)|stay with|take|choose|pick|profile"
     r"|build|deploy|install|test|format|log|store|return|raise|throw|read|generate|sort|keep|make|do|add|wrap|mock"
@@ -51,7 +54,8 @@ RULES = {
         r"|(?:onthoud|vergeet niet|denk eraan|houd? (?:er )?rekening mee|houd? in gedachten|noteer)\b"
         r"|(?:запомни|запомните|помни|помните|имей(?:те)? в виду|учти(?:те)?|не забудь(?:те)?,? что"
         r"|не забывай(?:те)?,? что|на будущее)\b)"
-        r"|\A(?:请|請)?(?:一定要?)?(?:记住|記住|记着|记得|别忘了?|不要忘记)|覚えて(?:おいて|いて|て|ね)|覚えと(?:いて|け)"
+        r"|\A(?:请|請)?(?:一定要?)?(?:记住|記住|记着|记得|别忘了?|不要忘记)|覚えて(?:おいて|いて|て|ね)"
+        r"|覚えと(?:いて|け)"
         r"|忘れないで|メモして(?:おいて)?"
     ),
     "reminds": (
@@ -70,7 +74,8 @@ RULES = {
         r"|vanaf (?:nu|vandaag)|voortaan|in het vervolg"
         r"|с этого (?:момента|дня)|отныне|впредь|с сегодняшнего дня|в дальнейшем|на будущее)\b"
         r"(?!,? (?:i|i'll|i'm|i am|he|she|they|ich|je|yo|eu|io|ik|я)\b)(?!.*\b(?:might|maybe|could|would|perhaps)\b)"
-        r"|\A(?:今後|これから|以後|次から|次回から)(?:は|、|も)?|(?:\A|[，,]|我们|咱们)(?:以后|以後|今后|从现在(?:开始|起)"
+        r"|\A(?:今後|これから|以後|次から|次回から)(?:は|、|も)?|(?:\A|[，,]|我们|咱们)(?:以后|以後|今后"
+        r"|从现在(?:开始|起)"
         r"|从今(?:天|往|以)?(?:后|起|开始)|往后)"
     ),
     "always": (
@@ -96,7 +101,8 @@ RULES = {
         rf"|{_C}(?:никогда не|всегда|ни в коем случае не|ни за что не) (?!\w+(?:л|ла|ло|ли|ает|яет|ит|ся|лся)\b)\w+ \S"
         r"|絶対に.*(?:ない(?:で|こと|でください)?|禁止|だめ|ダメ)|(?:必ず|常に).*(?:して|こと|ください|する)[。！]?\Z"
         r"|(?:しないこと|すること|禁止)[。！]?\Z"
-        r"|(?:千万|绝对?|切)(?:别|不要|不能|不可|不许|勿)|永远(?:不要|别)|(?:必须|务必|一律|严禁|禁止|不允许|不准)(?!吗)"
+        r"|(?:千万|绝对?|切)(?:别|不要|不能|不可|不许|勿)|永远(?:不要|别)|(?:必须|务必|一律|严禁|禁止|不允许"
+        r"|不准)(?!吗)"
     ),
     "we": (
         rf"\bwe (?:(?:always|never|only|no longer) {_PAST}\w+|(?:do not|don't|won't) (?:ever )?(?:do|use|allow"
@@ -189,7 +195,8 @@ REFUSALS = {
         r"|müssen wir|sollen wir|ist|sind|können|kann|pourquoi|comment|quand|qui|est-ce|faut-il|por qu[eé]|cómo|cuándo"
         r"|quién|será que|como|quando|perché|come|chi|waarom|hoe|wanneer|wat|wie|почему|как|когда|зачем|кто|что"
         r"|разве)\b"
-        r"|\b(?:right|correct|no|ok|or not|stimmt das|gilt das(?: noch)?|oder)\?|\bли\b|吗|为什么|怎么|是不是|有没有|能不能"
+        r"|\b(?:right|correct|no|ok|or not|stimmt das|gilt das(?: noch)?|oder)\?|\bли\b|吗|为什么|怎么|是不是|有没有"
+        r"|能不能"
         r"|什么|なぜ|どうして|どうやって|ですか|ますか|のか[。]?\Z|か[。]?\Z"
     ),
     "once": (
@@ -220,7 +227,8 @@ REFUSALS = {
         r"|stell(?:t)? (?:dir|euch) vor|angenommen|würden?|hätten?|wäre\w*|vielleicht"
         r"|imagine[zr]?\b|imagina|suppos(?:ons|e)|peut-être|si on (?:\w+ait)|supong\w+|quizás?|talvez|suponha\w*"
         r"|immagina|supponi\w*|forse|stel je voor|stel dat|misschien"
-        r"|если бы|представь\w*|допустим|предположим|может быть|наверное)\b|もし|としたら|仮に|如果我们|假如|假设|要是我们|也许"
+        r"|если бы|представь\w*|допустим|предположим|может быть|наверное)\b|もし|としたら|仮に|如果我们|假如|假设"
+        r"|要是我们|也许"
     ),
     "reports": (
         r"\b(?!(?:i|we)\b)[\w'-]+ (?:always |also |still )?(?:says?|said|claims?|claimed|insists?|insisted|thinks?"
@@ -319,6 +327,13 @@ LISTS = (
     r"|reglas|a partir de|regras|regole|regels|правила|запомни)\b[^.?]*:\W*\Z"
 )
 """A line that says that the list below it is a person's own."""
+
+GOES_ON = (
+    r"\A(?:(?:and )?(?:we|i|always|instead|it's|that's|so)\b,? (?:always |only )?(?:use|run|prefer|go|have)|use|run"
+    r"|instead|that's what|it is what|wir|nimm|nutze?|verwende|stattdessen|on utilise|utilise|usamos|usa|usiamo|gebruik"
+    r"|используй|мы используем|我们用|用|代わりに)\b"
+)
+"""How a sentence begins that says what to do instead of what the one before it forbids."""
 
 _patterns: dict[str, re.Pattern[str]] = {}
 

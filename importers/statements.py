@@ -24,6 +24,9 @@ TELLING = 2
 STATEMENTS_MAX = 6
 """Most sentences of one turn that may count; who lays down more at once has pasted a document."""
 
+GOES_ON_CHARS = 160
+"""Longest sentence that is taken along with the one before it."""
+
 LINES_MAX = 12
 """Lines of a turn from which on only its first and its last paragraph may be a person's own words."""
 
@@ -51,17 +54,37 @@ class Statement(NamedTuple):
 def found(text: str, markers: Mapping[str, str] | None = None) -> list[Statement]:
     """Return what a person lays down in a turn, in order."""
     own = echo.cut(private.without(text, markers))
-    kept, at = [], 0
+    kept: list[Statement] = []
+    at = end = 0
     for sentence in _own(own):
-        if lays_down(sentence):
-            at = max(0, text.find(sentence, at))
+        at = max(text.find(sentence, at), 0)
+        if kept and end and not text[end:at].strip() and _goes_on(sentence):
+            kept[-1] = Statement(text[kept[-1].at : at + len(sentence)], kept[-1].at)
+            end = 0
+        elif lays_down(sentence):
             kept.append(Statement(sentence, at))
+            end = at + len(sentence)
+        else:
+            end = 0
     return kept if len(kept) <= STATEMENTS_MAX else []
 
 
+def _goes_on(sentence: str) -> bool:
+    """Tell whether a sentence says what is to be done instead of what the one before forbids, or why."""
+    return (
+        len(sentence) <= GOES_ON_CHARS
+        and speech.found("goes_on", speech.GOES_ON, sentence)
+        and not _is_refused(sentence)
+    )
+
+
+def _is_refused(plain: str) -> bool:
+    return any(speech.found(name, source, plain) for name, source in speech.REFUSALS.items())
+
+
 def lays_down(sentence: str) -> bool:
-    """Tell whether a sentence has the form of a rule or of something to be remembered, and nothing speaks against it."""
-    if not 8 <= len(sentence) <= SENTENCE_CHARS and not (sentence.isascii() is False and 4 <= len(sentence) <= 600):
+    """Tell whether a sentence has the form of a rule, or of something to be remembered, and is not refused as one."""
+    if not (8 if sentence.isascii() else 4) <= len(sentence) <= SENTENCE_CHARS:
         return False
     plain = _CODE.sub("X", _QUOTED.sub("Q", sentence.replace("’", "'"))).lower().strip(" \t*_")
     bare = re.sub(speech.OPENINGS, "", plain) or plain
@@ -73,7 +96,7 @@ def lays_down(sentence: str) -> bool:
         heads.add(bare[lead.end() :])
     if not any(speech.found(name, source, head) for head in heads for name, source in speech.RULES.items()):
         return False
-    if any(speech.found(name, source, one) for one in (bare, plain) for name, source in speech.REFUSALS.items()):
+    if _is_refused(bare) or _is_refused(plain):
         return False
     return len(query.telling(sentence)) >= TELLING
 
@@ -87,10 +110,10 @@ def _own(text: str) -> Iterator[str]:
     """Yield the sentences of a turn that are a person's own."""
     if speech.found("documents", speech.DOCUMENTS, text.lstrip()):
         return
-    for line in _lines(_FENCE.sub("\n", text)):
+    for listed in _lines(_FENCE.sub("\n", text)):
         start = 0
-        bare = _ITEM.match(line)
-        line = line[bare.end() :] if bare else line
+        bare = _ITEM.match(listed)
+        line = listed[bare.end() :] if bare else listed
         quoted = [quote.span() for quote in _QUOTED.finditer(line)]
         for end in _ENDS.finditer(line):
             if any(first < end.start() < last for first, last in quoted):
@@ -145,13 +168,13 @@ def subject_of(sentence: str, before: str | None = None) -> str:
 
     `before` is the command that a person stopped with these words.
     """
-    bare = sentence
     plain = sentence.lower().replace("’", "'")
     opening = re.match(speech.OPENINGS, plain)
     bare = sentence[opening.end() :] if opening and len(sentence) - opening.end() >= 8 else sentence
     marker = re.match(
         r"(?i)(?:no(?:pe)?|nein|non|não|nee|нет|stop)\b[\s,.:!–—-]*|(?:please )?(?:remember|keep in mind|bear in mind"
-        r"|note (?:to self|for later)|for (?:the record|future reference)|from now on|going forward|don't forget)\b(?: that)?"
+        r"|note (?:to self|for later)|for (?:the record|future reference)|from now on|going forward"
+        r"|don't forget)\b(?: that)?"
         r"[\s,:–—-]*",
         bare,
     )
@@ -163,7 +186,7 @@ def subject_of(sentence: str, before: str | None = None) -> str:
 
 
 def category_of(sentence: str) -> tuple[str, str]:
-    """Return category and confidence of a statement: by its words, and what it puts in the place of another is a tool."""
+    """Return category and confidence of a statement, by its words; a tool put in the place of another is sure."""
     plain = sentence.lower()
     names = frozenset(re.findall(r"[a-z]+", plain))
     if speech.found("instead", speech.RULES["instead"], plain) and names & frozenset(WORDS["tool-pref"].split()):

@@ -14,9 +14,10 @@ from typing import TYPE_CHECKING, Any
 from ledger.cli_call import DRY_RUN, Arg, Call, Result, command
 from ledger.cli_progress import bar
 from ledger.cli_read import settings
+from ledger.cli_text import short
 from ledger.errors import BadArgument, BadInput
 from ledger.home import client_folder
-from ledger.model import TRUST_NOTES, Reading, schema_path
+from ledger.model import TRUST_NOTES, Reading, schema_path, shortened
 
 if TYPE_CHECKING:
     from ledger.capture import Notes
@@ -93,9 +94,10 @@ def _more_places(call: Call) -> list[str]:
 
 def _imported(call: Call, paths: list[str], project: str | None) -> Result:
     """Read the paths and bring the ledger up to them."""
+    from importers.contrary import Standing
     from importers.plan import plan, vanished
     from importers.registry import read_note, scan_paths
-    from ledger import capture, ingest
+    from ledger import capture, ingest, sessions_in
 
     home = os.path.expanduser("~")
 
@@ -121,10 +123,10 @@ def _imported(call: Call, paths: list[str], project: str | None) -> Result:
         for reading in readings:
             for part in capture.by_hand(ledger, reading):
                 with bar("recording") as progress:
-                    done.append(ingest.run(ledger, part, plan, vanished, progress=progress, **how))
+                    done.append(sessions_in.run(ledger, part, plan, vanished, Standing, progress=progress, **how))
     document = ingest.together(done)
     _say_aside(call, document)
-    return Result(document, lambda: [_line(call, document)], _status(paths, document))
+    return Result(document, lambda: _lines(call, document), _status(paths, document))
 
 
 def _status(paths: list[str], document: dict[str, Any]) -> int:
@@ -230,6 +232,21 @@ COUNTS = (
 
 def _count(number: int, words: str) -> str:
     return f"{number} {words.replace('sources', 'source') if number == 1 else words}"
+
+
+def _lines(call: Call, document: dict[str, Any]) -> Iterator[str]:
+    """Yield what was done, and the strongest of what was inferred, which waits for a second session or a person."""
+    yield _line(call, document)
+    yield from strongest(document["candidates"])
+
+
+def strongest(candidates: list[dict[str, Any]]) -> Iterator[str]:
+    """Yield the strongest remedies that were found in transcripts, and where the rest is."""
+    if candidates:
+        yield f"the {len(candidates)} strongest of what mended failures (not shown unasked; all: `learnings review`):"
+    for one in candidates:
+        yield f"  {short(one['id'])}  {shortened(one['problem'])}"
+        yield f"    → {shortened(one['solution'])}"
 
 
 def _line(call: Call, document: dict[str, Any]) -> str:

@@ -15,6 +15,7 @@ from ledger.fold import Act
 from ledger.ledger import Ledger
 from ledger.model import (
     TRUST_NOTES,
+    Actor,
     Change,
     Diagnostic,
     Draft,
@@ -61,7 +62,9 @@ class Imported(NamedTuple):
     `unchanged` counts what was there already, `skipped` what could not be
     stored (each with a diagnostic), `restored` the retractions of an earlier
     import that were taken back because their text is there again, `masked` the
-    drafts in which a secret was masked.
+    drafts in which a secret was masked. `candidates` are the strongest of what
+    was inferred anew, as {id, problem, solution, sessions}; `made` leads from
+    places to the learnings that were made of them, and is no part of an answer.
     """
 
     batch: int | None
@@ -78,6 +81,8 @@ class Imported(NamedTuple):
     masked: int
     diagnostics: list[Diagnostic]
     remarks: list[str]
+    candidates: Sequence[dict[str, Any]] = ()
+    made: Mapping[str, str] = {}
 
 
 def together(done: Sequence[Imported]) -> dict[str, Any]:
@@ -85,13 +90,15 @@ def together(done: Sequence[Imported]) -> dict[str, Any]:
 
     `batch` is the first one that was made, `batches` are all of them.
     """
-    documents = [plain(one) for one in done]
+    documents = [plain(one._replace(made={})) for one in done]
+    for one in documents:
+        del one["made"]
     batches = [one.pop("batch") for one in documents]
     total: dict[str, Any] = {"batch": next((batch for batch in batches if batch is not None), None)}
     for document in documents:
         for key, value in document.items():
             total[key] = total[key] + value if key in total else value
-    return total | {"batches": [batch for batch in batches if batch is not None]}
+    return total | {"batches": list(dict.fromkeys(batch for batch in batches if batch is not None))}
 
 
 class Stale(Exception):
@@ -165,10 +172,12 @@ def run(
     again: bool = False,
     dry_run: bool = False,
     progress: Progress | None = None,
+    batch: int | None = None,
 ) -> Imported:
     """Append what `plan` decides about a reading; answer what was done.
 
     Args:
+        batch: the seq of a batch that this goes on with, instead of one of its own.
         again: also what a person took back, and places blocked by an erasure.
         dry_run: decide and count, write nothing.
         progress: called with changes done and changes in all, after each transaction.
@@ -176,7 +185,9 @@ def run(
     Raises:
         GuardFailed, Locked, NoSpace …: what was appended before stays, the next scan does the rest.
     """
-    return _Import(ledger, reading, plan, vanished, again).run(dry_run, progress)
+    done = _Import(ledger, reading, plan, vanished, again)
+    done.batch = batch
+    return done.run(dry_run, progress)
 
 
 def found(ledger: Ledger, reading: Reading) -> list[Found]:
@@ -299,29 +310,39 @@ class _Import:
         return head, self.plan(scan, known, self.again)
 
     def _append(self, head: int, changes: Sequence[Change]) -> tuple[int, int]:
-        """Append as many changes as fit one transaction; return the new head and how many they were."""
+        """Append as many changes of one actor as fit one transaction; return the new head and how many they were."""
         taken = 0
+        actor = self._who(changes[0])
 
         def decide(moment: Moment) -> Sequence[NewEvent]:
             nonlocal taken
             if moment.head.seq != head:
                 raise Stale
             view = View(moment)
+            taken = 0
             if self.batch is None:
                 data, body = {"importer": self.reading.importer}, {"paths": self._paths()}
                 view.drafts.append(NewEvent("batch.started", "ledger", data, body, new_event_id(), 1, head + 1))
             for change in changes:
-                if len(view.drafts) >= BATCH_EVENTS - 2:
+                if len(view.drafts) >= BATCH_EVENTS - 2 or self._who(change) != actor:
                     break
                 taken += 1
                 self._add(view, change, self.batch or head + 1)
             return view.drafts if len(view.drafts) > (self.batch is None) else []
 
-        with self.ledger.acting(self.actor):
+        with self.ledger.acting(actor):
             events = self.ledger.store.append(decide)
         if events and self.batch is None:
             self.batch = events[0].seq
         return (events[-1].seq if events else head), taken
+
+    def _who(self, change: Change) -> Actor:
+        """Return who a change is by: the importer, told apart by session where what is found was inferred from one."""
+        source = change.found.draft.source if change.found is not None else None
+        session = self.reading.sessions.get(source.locator) if source is not None else None
+        if session is None:
+            return self.actor
+        return self.actor._replace(id=chain.locator_key(self.key, f"session:{session}").hex()[:32])
 
     def _paths(self) -> list[str]:
         """Return the paths asked for, as they may be stored."""
@@ -337,7 +358,7 @@ class _Import:
                 if draft.kind == "event.undone":
                     view.drafts.append(draft._replace(batch=batch))
                 else:
-                    view.add(draft._replace(batch=batch), self.actor)
+                    view.add(draft._replace(batch=batch), self._who(change))
         except LedgerError as error:
             del view.drafts[before:]
             self.skipped += 1
@@ -409,10 +430,12 @@ class _Import:
             self.ledger.store.refresh_counts()
             remarks.append(f"undo with `learnings undo --batch {self.batch}`")
         masked = sum(bool(one.redacted) for one in self.found)
+        places = [(one.draft.source, self.made.get(one.content_key)) for one in self.found]
+        made = {place.locator: name for place, name in places if place is not None and name is not None}
         return Imported(
             self.batch, counts["recorded"], counts["superseded"], counts["retracted"], max(0, unchanged),
             counts["proposed"], counts["quarantined"], self.skipped, counts["sources_added"],
-            counts["sources_removed"], counts["restored"], masked, self.diagnostics, remarks,
+            counts["sources_removed"], counts["restored"], masked, self.diagnostics, remarks, (), made,
         )  # fmt: skip
 
 

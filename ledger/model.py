@@ -6,6 +6,7 @@ but the standard library and nothing that reads a file or the environment.
 
 import os
 import time
+from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 CATEGORIES = ("practice", "bug-fix", "tool-pref", "pattern", "workflow", "env")
@@ -292,6 +293,15 @@ class Diagnostic(NamedTuple):
     message: str
 
 
+class SessionText(NamedTuple):
+    """The client's own summary of a session: of which session and project, its text, and when it was made."""
+
+    session: str
+    project: str
+    text: str
+    at: str | None
+
+
 class Reading(NamedTuple):
     """What an importer read from one kind of source at one trust.
 
@@ -302,6 +312,8 @@ class Reading(NamedTuple):
     that the caller named for all of it; without it a place that is known keeps
     the project it has. `held` are the locators of drafts that their source
     itself calls sensitive: they are stored, and wait for a person's release.
+    `sessions` tells by locator which session a draft was inferred from: what
+    independent sessions say is agreement. `summaries` are the client's own.
     """
 
     importer: str
@@ -314,6 +326,8 @@ class Reading(NamedTuple):
     diagnostics: list[Diagnostic]
     project: str | None = None
     held: frozenset[str] = frozenset()
+    sessions: Mapping[str, str] = {}
+    summaries: tuple[SessionText, ...] = ()
 
 
 def plain(value: Any) -> Any:

@@ -88,6 +88,7 @@ LEVELS = {
         "capture",
         "compact",
         "ingest",
+        "sessions_in",
         "trust",
         "review",
         "decide",

@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 from importers import remedies, statements
 from importers.transcript import Transcript
 
-HERE = Path(__file__).parent
+CWD = "/w/shop"
 
 
 class Session(NamedTuple):
@@ -55,54 +55,70 @@ def sessions(path: Path) -> Iterator[Session]:
             yield _session(f"{path.stem}-{number}", rows[0].strip(), rows[1:])
 
 
+class _Writer:
+    """A session on its way: lines as the client writes them."""
+
+    def __init__(self, name: str, kind: str) -> None:
+        self.name = name
+        self.about: dict[str, Any] = {"sessionId": name, "cwd": CWD, "isSidechain": kind == "side"}
+        if kind not in ("old", "side"):
+            self.about["entrypoint"] = kind
+        self.made: list[bytes] = []
+        self.calls = 0
+
+    def line(self, who: str, content: object, **more: object) -> None:
+        """Write a line."""
+        number = len(self.made) + 1
+        message = {"role": who, "content": content} | ({"id": f"{self.name}-m{number}"} if who == "assistant" else {})
+        told = {"type": who, "uuid": f"{self.name}-{number}", "timestamp": f"2026-05-01T10:{number % 60:02}:00.000Z"}
+        whole = {**told, **self.about, "message": message, **more}
+        self.made.append(json.dumps(whole, ensure_ascii=False).encode() + b"\n")
+
+    def call(self, tool: str, **given: str) -> None:
+        """Write a call of a tool."""
+        self.calls += 1
+        self.line("assistant", [{"type": "tool_use", "id": f"t{self.calls}", "name": tool, "input": given}])
+
+    def answer(self, text: str, *, failed: bool) -> None:
+        """Write the answer to the last call."""
+        told = {"type": "tool_result", "tool_use_id": f"t{self.calls}", "content": text, "is_error": failed}
+        self.line("user", [told])
+
+    def write(self, mark: str, text: str) -> None:
+        """Write what a row of a file stands for."""
+        plain = {"H": {}, "M": {"isMeta": True}, "C": {"isCompactSummary": True}}
+        if mark in plain:
+            self.line("user", text.replace("⟦", "").replace("⟧", ""), **plain[mark])
+        elif mark == "A":
+            self.line("assistant", [{"type": "text", "text": text}])
+        elif mark == "X":
+            self.line("user", [{"type": "text", "text": "[Request interrupted by user for tool use]"}])
+        elif mark == "$":
+            self.call("Bash", command=text)
+        elif mark in "!.":
+            self.answer(text, failed=mark == "!")
+        else:
+            self.edit(mark, *text.split(" :: "))
+
+    def edit(self, mark: str, path: str, *texts: str) -> None:
+        """Write an edit of a file, or the writing of one."""
+        given = {"old_string": texts[0], "new_string": texts[1]} if mark == "E" else {"content": texts[0]}
+        self.call("Edit" if mark == "E" else "Write", file_path=f"{CWD}/{path}", **given)
+        self.answer("The file has been updated.", failed=False)
+
+
 def _session(name: str, kind: str, rows: list[str]) -> Session:
-    made: list[bytes] = []
+    writer = _Writer(name, kind)
     laid_down: list[str] = []
     mended: list[int] = []
-    about: dict[str, Any] = {"sessionId": name, "cwd": "/w/shop", "isSidechain": kind == "side", "userType": "external"}
-    if kind not in ("old", "side"):
-        about["entrypoint"] = kind
-    calls = 0
-
-    def line(who: str, content: object, **more: object) -> None:
-        number = len(made) + 1
-        message = {"role": who, "content": content} | ({"id": f"{name}-m{number}"} if who == "assistant" else {})
-        told = {"type": who, "uuid": f"{name}-{number}", "timestamp": f"2026-05-01T10:{number % 60:02}:00.000Z"}
-        made.append(json.dumps({**told, **about, "message": message, **more}, ensure_ascii=False).encode() + b"\n")
-
-    def call(tool: str, **given: str) -> None:
-        nonlocal calls
-        calls += 1
-        line("assistant", [{"type": "tool_use", "id": f"t{calls}", "name": tool, "input": given}])
-
-    def answer(text: str, *, failed: bool) -> None:
-        line("user", [{"type": "tool_result", "tool_use_id": f"t{calls}", "content": text, "is_error": failed}])
-
     for row in rows:
-        mark, text = row[:1], row[2:].replace("\\n", "\n")
+        text = row[2:].replace("\\n", "\n")
         if row.startswith("=> fix"):
-            mended.append(len(made))
-        elif mark == "H":
-            laid_down += [piece.split("⟧")[0] for piece in text.split("⟦")[1:]]
-            line("user", text.replace("⟦", "").replace("⟧", ""))
-        elif mark == "A":
-            line("assistant", [{"type": "text", "text": text}])
-        elif mark == "$":
-            call("Bash", command=text)
-        elif mark in "!.":
-            answer(text, failed=mark == "!")
-        elif mark in "EW":
-            path, *texts = text.split(" :: ")
-            given = {"old_string": texts[0], "new_string": texts[1]} if mark == "E" else {"content": texts[0]}
-            call("Edit" if mark == "E" else "Write", file_path=f"/w/shop/{path}", **given)
-            answer("The file has been updated.", failed=False)
-        elif mark == "X":
-            line("user", [{"type": "text", "text": "[Request interrupted by user for tool use]"}])
-        elif mark == "M":
-            line("user", text, isMeta=True)
-        elif mark == "C":
-            line("user", text, isCompactSummary=True)
-    return Session(name, made, laid_down, mended)
+            mended.append(len(writer.made))
+            continue
+        laid_down += [piece.split("⟧")[0] for piece in text.split("⟦")[1:]] if row[0] == "H" else []
+        writer.write(row[0], text)
+    return Session(name, writer.made, laid_down, mended)
 
 
 def measured(paths: list[Path], misses: list[str]) -> tuple[Score, Score]:
@@ -144,10 +160,9 @@ def main(words: list[str]) -> int:
     for name in [word for word in words if not word.startswith("--")]:
         misses: list[str] = []
         for kind, score in zip(("statements", "remedies"), measured([Path(name)], misses), strict=True):
-            print(
-                f"{Path(name).stem:10} {kind:11} {score.right} right of {score.found} found, {score.expected} expected: "
-                f"precision {score.precision:.3f}, recall {score.recall:.3f}"
-            )
+            told = f"{score.right} right of {score.found} found, {score.expected} expected"
+            shares = f"precision {score.precision:.3f}, recall {score.recall:.3f}"
+            print(f"{Path(name).stem:10} {kind:11} {told}: {shares}")
         if "--misses" in words:
             print("\n".join(misses))
     return 0
