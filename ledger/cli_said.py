@@ -144,6 +144,7 @@ def snippet(text: str, asked: str) -> str:
     low = line.lower()
     places = [low.find(word) for word in re.findall(r"\w+", asked.lower()) if len(word) > 2]
     at = max(0, min([place for place in places if place >= 0], default=0) - SNIPPET_CHARS // 4)
+    at = line.rfind(" ", 0, at) + 1
     part = line[at : at + SNIPPET_CHARS]
     return ("…" if at else "") + part + ("…" if at + SNIPPET_CHARS < len(line) else "")
 
@@ -199,7 +200,6 @@ def _pruned(call: Call) -> Result:
 
 def _rebuilt(call: Call) -> Result:
     """Read the transcripts anew that were read before; those that are gone are named, since their turns are lost."""
-    from ledger import turns_add
     from ledger.turns_drop import begin_anew
 
     kept = Turns(call.file)
@@ -215,7 +215,7 @@ def _rebuilt(call: Call) -> Result:
         for path in paths:
             if path not in lost:
                 _read(call, path, book)
-        book.settle(turns_add.mark_of(ledger))
+        book.settle()  # without a mark: the next import hears all of it again, since nothing was made of it here
     line = f"read {len(paths) - len(lost):,} transcripts anew: {book.added:,} turns"
     return Result({"read": len(paths) - len(lost), "gone": lost, "turns": book.added}, lambda: [line])
 
