@@ -92,7 +92,7 @@ class Sessions:
         told: dict[str, Any] = {"parentUuid": self._parent, "isSidechain": False, **more}
         told |= {"message": message} if message is not None else {}
         self._parent = self._uuid()
-        at = f"2026-{self._at // 86_400_000 % 12 + 1:02}-11T08:{self._at // 60 % 60:02}:{self._at % 60:02}.{self._at % 999:03}Z"
+        at = f"2026-11-11T08:{self._at // 60 % 60:02}:{self._at % 60:02}.{self._at % 999:03}Z"
         return told | {
             "type": kind, "uuid": self._parent, "timestamp": at, "userType": "external", "entrypoint": "cli",
             "cwd": self._cwd, "sessionId": self._session, "version": "2.1.332", "gitBranch": "main",

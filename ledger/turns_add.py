@@ -27,13 +27,13 @@ if TYPE_CHECKING:
 BATCH = 500
 """Turns that are written in one transaction: a tenth of a second."""
 
-CAPS = {"person": 8_000, "summary": 8_000, "agent": 3_000, "robot": 2_000, "client": 400, "tool": 400}
+CAPS = {"person": 8_000, "summary": 8_000, "agent": 2_500, "robot": 2_000, "client": 300, "tool": 300}
 """Characters that are kept of a turn by who speaks: scrubbing a megabyte costs 0.15 s, and tools write most."""
 
 FAILED_CHARS = 1_600
 """Of the output of a tool that failed: half from its beginning, half from its end, where the error stands."""
 
-SPARE_CHARS = 200
+SPARE_CHARS = 120
 """Scrubbed beyond what is kept, so that no half of a secret is left at the cut."""
 
 WHOLE_FACTOR = 4
