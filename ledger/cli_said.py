@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from ledger import cli_text
 from ledger.cli_call import DRY_RUN, Arg, Call, Result, command, number
-from ledger.errors import BadArgument, FileFault, Locked
+from ledger.errors import BadArgument
 from ledger.model import EVERYWHERE
 from ledger.sessions import moment
 from ledger.turns import LIMIT_MAX, WHO, Around, Found, Said, Turns
@@ -233,11 +233,7 @@ def _read(call: Call, path: str, book: "Book") -> None:
 
 
 def book_of(ledger: "Ledger", *, whole: bool = False) -> "Book":
-    """Open the index beside a ledger for what an import reads.
-
-    Raises:
-        Locked, FileFault: it cannot be written.
-    """
+    """Return the book that transcripts go into as an import reads them."""
     from importers.projects import session_project
     from importers.transcript import VERSION
     from ledger import turns_add
@@ -246,20 +242,11 @@ def book_of(ledger: "Ledger", *, whole: bool = False) -> "Book":
 
 
 @contextmanager
-def booked(call: Call, ledger: "Ledger", *, whole: bool = False) -> "Iterator[Book | None]":
-    """Open the index for an import, and settle it when the import is through.
-
-    None, with a remark, when it cannot be written: an import of learnings does not fail for it.
-    """
+def booked(call: Call, ledger: "Ledger", *, whole: bool = False) -> "Iterator[Book]":
+    """Keep the turns of transcripts that are read, and settle that when the import is through."""
     from ledger.turns_add import mark_of
 
-    try:
-        book = book_of(ledger, whole=whole)
-    except (Locked, FileFault) as error:
-        call.remark(f"the session index was not filled: {error}")
-        yield None
-        return
-    with book:
+    with book_of(ledger, whole=whole) as book:
         yield book
         for text in book.remarks:
             call.remark(text)

@@ -11,7 +11,8 @@ import json
 import os
 import sqlite3
 import stat
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any, NamedTuple
 
 from ledger import query
@@ -242,6 +243,19 @@ def opened(path: str, mode: str) -> sqlite3.Connection:
         connection.close()
         raise
     return connection
+
+
+@contextmanager
+def writing(connection: sqlite3.Connection) -> Iterator[None]:
+    """Run statements in one transaction, all of them or none."""
+    connection.execute("BEGIN IMMEDIATE")
+    try:
+        yield
+        connection.execute("COMMIT")
+    except BaseException:
+        if connection.in_transaction:
+            connection.execute("ROLLBACK")
+        raise
 
 
 def fault(path: str, error: Exception) -> FileFault:

@@ -17,7 +17,8 @@ from types import TracebackType
 from typing import TYPE_CHECKING, BinaryIO, NamedTuple
 
 from ledger import door, echo, place, private, query, redact, turns
-from ledger.errors import NotFound
+from ledger.errors import FileFault, NotFound
+from ledger.exposure import rules
 from ledger.sessions import moment
 from ledger.turns import Spoken
 
@@ -42,6 +43,9 @@ WHOLE_FACTOR = 4
 ENDS_BYTES = 65_536
 """Bytes at the beginning of a transcript, and before the end of what was read, by which it is known again."""
 
+NEVER = 1 << 62
+"""The line from which turns are new when none is to be kept."""
+
 RESCRUB_ROWS = 2_000
 """Most turns that are scrubbed again by one run when the rules that find secrets have grown."""
 
@@ -54,8 +58,7 @@ FROM_LINE = "SELECT id, text FROM turn WHERE source = :source AND line >= :line 
 KNOWN = """SELECT value FROM json_each(:uuids) WHERE value IN (SELECT uuid FROM turn)
   OR value IN (SELECT uuid FROM gone) ORDER BY value"""
 LAST = "SELECT coalesce(max(id), 0) FROM turn"
-SINCE = "SELECT value FROM kept WHERE name = 'since'"
-LEFT_MARK = "SELECT value FROM kept WHERE name = 'mark'"
+KEPT = "SELECT name, value FROM kept ORDER BY name"
 KEEP_MARK = """INSERT INTO kept (name, value) VALUES ('mark', :mark)
 ON CONFLICT (name) DO UPDATE SET value = excluded.value"""
 UNREAD = "UPDATE source SET stamp = '', next_at = 0, next_line = 1, back_at = 0, back_line = 1"
@@ -93,10 +96,11 @@ class Source(NamedTuple):
 
 
 class Book:
-    """The turns of one run of an import, on their way into the file.
+    """The turns of one run of an import, on their way into the file, which is opened for the first transcript.
 
-    Whatever writes raises `Locked` or `FileFault` when the file cannot be written now, and `GuardFailed` when a text
-    could not be scrubbed: what was written before stands, and nothing of that batch was written.
+    Where it cannot be opened then, `remarks` says so, and transcripts are read without it: an import of learnings
+    does not fail for its sake. Later, whatever writes raises `FileFault` when it no longer can, and `GuardFailed`
+    when a text could not be scrubbed: what was written before stands, and nothing of that batch was written.
     """
 
     def __init__(
@@ -110,7 +114,7 @@ class Book:
         whole: bool = False,
         holds: Callable[[str], bool] = lambda mark: True,
     ) -> None:
-        """Open the file.
+        """Take what is needed to fill the file.
 
         Args:
             project_of: gives the project of a folder that a session worked in.
@@ -127,24 +131,26 @@ class Book:
         self._version, self._whole = version, whole
         self._batch: list[tuple[int, Spoken]] = []
         self._marks: list[dict[str, object]] = []
-        self._source = 0
-        self._connection = self._made()
-        self._begin_again_unless(holds)
-        self._sources = {row[0]: Source(*row[1:]) for row in self._connection.execute(SOURCES).fetchall()}
-        found = self._connection.execute(SINCE).fetchone()
-        self._since: str | None = found[0] if found else None
+        self._holds = holds
+        self._source, self._stamped = 0, ""
+        self._sources: dict[str, Source] = {}
+        self._since: str | None = None
+        self._connection: sqlite3.Connection | None = None
+        self._is_off = False
+        self._rules = 0
 
     def __enter__(self) -> "Book":
         return self
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
-        self._connection.close()
+        if self._connection is not None:
+            self._connection.close()
 
     # -- one transcript ----------------------------------------------------------------------------------------------
 
     def is_unchanged(self, path: str) -> bool:
         """Tell whether a transcript is as it was when it was read, by size, time and number of the file."""
-        known = self._sources.get(path)
+        known = self._sources.get(path) if self._opened() is not None else None
         if known is None or self._whole:
             return False
         try:
@@ -154,12 +160,18 @@ class Book:
 
     def begins(self, path: str, stream: BinaryIO) -> Start:
         """Return where to read a transcript from that is open; its turns follow, until `ends`."""
+        connection = self._opened()
+        if connection is None:
+            return Start(0, 1, NEVER)
         try:
-            known = self._sources.get(path) or self._new(path)
+            known = self._sources.get(path) or self._new(connection, path)
             if known.next_at and not _is_same(stream, known):
                 known = known._replace(next_at=0, next_line=1, back_at=0, back_line=1)
-            self._source = known.id
-            self._drop(self._connection.execute(FROM_LINE, {"source": known.id, "line": known.next_line}).fetchall())
+            # Of before the reading: what is written meanwhile is looked for again.
+            self._source, self._stamped = known.id, self._stamp(os.fstat(stream.fileno()))
+            with turns.writing(connection):
+                binds = {"source": known.id, "line": known.next_line}
+                drop(connection, connection.execute(FROM_LINE, binds).fetchall())
         except (sqlite3.Error, OSError) as error:
             raise turns.fault(self.path, error) from None
         if self._whole or not known.stamp.startswith(f"{self._version}:"):
@@ -174,10 +186,11 @@ class Book:
 
     def ends(self, path: str, stream: BinaryIO, next_place: tuple[int, int], back_place: tuple[int, int]) -> None:
         """Note how far the transcript was read; it counts once the run is settled."""
+        if self._is_off:
+            return
         self._write()
-        found = os.fstat(stream.fileno())
         self._marks.append({
-            "id": self._source, "stamp": self._stamp(found), "now": self._now,
+            "id": self._source, "stamp": self._stamped, "now": self._now,
             "next_at": next_place[0], "next_line": next_place[1], "back_at": back_place[0], "back_line": back_place[1],
             "head": _digest(stream, 0, min(ENDS_BYTES, next_place[0])),
             "tail": _digest(stream, max(0, next_place[0] - ENDS_BYTES), next_place[0]),
@@ -188,11 +201,12 @@ class Book:
 
         `mark` says what the ledger held then: without it, or in another ledger, all is read again.
         """
+        if self._connection is None:
+            return
         try:
-            self._connection.execute("BEGIN IMMEDIATE")
-            self._connection.executemany(MARK, self._marks)
-            self._connection.execute(KEEP_MARK, {"mark": mark})
-            self._connection.execute("COMMIT")
+            with turns.writing(self._connection):
+                self._connection.executemany(MARK, self._marks)
+                self._connection.execute(KEEP_MARK, {"mark": mark})
         except sqlite3.Error as error:
             raise turns.fault(self.path, error) from None
         self._marks.clear()
@@ -202,31 +216,51 @@ class Book:
     def _stamp(self, found: os.stat_result) -> str:
         return f"{self._version}:{found.st_dev}:{found.st_ino}:{found.st_size}:{found.st_mtime_ns}"
 
-    def _begin_again_unless(self, holds: Callable[[str], bool]) -> None:
-        """Read every transcript from its beginning when this is not the ledger that was written, or an older copy."""
-        found = self._connection.execute(LEFT_MARK).fetchone()
-        if found is not None and not holds(found[0]):
-            self._connection.execute(UNREAD)
+    def _opened(self) -> sqlite3.Connection | None:
+        """Return the file, opened and looked through the first time; None when it cannot be used."""
+        if self._connection is None and not self._is_off:
+            try:
+                self._connection = self._made()
+            except FileFault as error:
+                self._is_off = True
+                self.remarks.append(f"the session index was not filled: {error}")
+        return self._connection
 
-    def _new(self, path: str) -> Source:
-        done = self._connection.execute(NEW_SOURCE, {"path": path, "now": self._now})
+    def _made(self) -> sqlite3.Connection:
+        """Open the file, made where it is missing; scrub what older rules let through, and read how far all is read.
+
+        In another ledger than the one that was written last, or an older copy of it, every transcript is read from its
+        beginning.
+        """
+        connection = writable(self.path, self.remarks)
+        try:
+            rescrub(connection, RESCRUB_ROWS)
+            kept = dict(connection.execute(KEPT).fetchall())
+            if "mark" in kept and not self._holds(kept["mark"]):
+                connection.execute(UNREAD)
+            self._since, self._rules = kept.get("since"), rules()
+            self._sources = {row[0]: Source(*row[1:]) for row in connection.execute(SOURCES).fetchall()}
+        except sqlite3.Error as error:
+            connection.close()
+            raise turns.fault(self.path, error) from None
+        except BaseException:
+            connection.close()
+            raise
+        return connection
+
+    def _new(self, connection: sqlite3.Connection, path: str) -> Source:
+        done = connection.execute(NEW_SOURCE, {"path": path, "now": self._now})
         self._sources[path] = made = Source(int(done.lastrowid or 0), "", 0, 1, 0, 1, "", "")
         return made
-
-    def _drop(self, rows: Iterable[tuple[int, str]]) -> None:
-        self._connection.execute("BEGIN IMMEDIATE")
-        drop(self._connection, rows)
-        self._connection.execute("COMMIT")
 
     def _write(self) -> None:
         """Write the turns that wait, in one transaction."""
         waiting, self._batch = self._batch, []
-        if not waiting:
-            return
         connection = self._connection
+        if not waiting or connection is None:
+            return
         try:
-            connection.execute("BEGIN IMMEDIATE")
-            try:
+            with turns.writing(connection):
                 named = {name(turn.uuid): (source, turn) for source, turn in reversed(waiting)}
                 for (uuid,) in connection.execute(KNOWN, {"uuids": json.dumps(list(named))}).fetchall():
                     del named[uuid]
@@ -234,11 +268,6 @@ class Book:
                 rows = list(self._rows(reversed(named.items()), last))
                 connection.executemany(ADD, rows)
                 connection.executemany(ADD_WORDS, [(row[0], query.indexed(str(row[11]))) for row in rows])
-                connection.execute("COMMIT")
-            except BaseException:
-                if connection.in_transaction:
-                    connection.execute("ROLLBACK")
-                raise
         except sqlite3.Error as error:
             raise turns.fault(self.path, error) from None
         self.added += len(rows)
@@ -253,7 +282,7 @@ class Book:
                 last += 1
                 yield (
                     last, uuid, source, turn.line, name(turn.session), self._project(turn.cwd), turn.at, turn.who,
-                    int(turn.is_aside), int(turn.is_error), int(is_cut), text, redact.RULES_VERSION,
+                    int(turn.is_aside), int(turn.is_error), int(is_cut), text, self._rules,
                 )  # fmt: skip
 
     def _project(self, cwd: str | None) -> str | None:
@@ -263,30 +292,11 @@ class Book:
             self._projects[cwd] = self._project_of(cwd)
         return self._projects[cwd]
 
-    # -- the file ----------------------------------------------------------------------------------------------------
-
-    def _made(self) -> sqlite3.Connection:
-        """Open the file, made where it is missing, and scrub again what older rules had let through."""
-        connection = writable(self.path, self.remarks)
-        try:
-            rescrub(connection, RESCRUB_ROWS)
-        except sqlite3.Error as error:
-            connection.close()
-            raise turns.fault(self.path, error) from None
-        except BaseException:
-            connection.close()
-            raise
-        return connection
-
 
 def book_of(
     ledger: "Ledger", project_of: Callable[[str], str | None], now: float, version: int, *, whole: bool
 ) -> Book:
-    """Open the turns beside a ledger for an import into it; settle the book with `mark_of` the ledger.
-
-    Raises:
-        Locked, FileFault: the file cannot be written.
-    """
+    """Return the book of an import into a ledger; settle it with `mark_of` the ledger."""
 
     def holds(mark: str) -> bool:
         ledger_id, _, place_in_log = mark.partition(":")
@@ -367,27 +377,25 @@ def set_aside(path: str) -> None:
 
 
 def rescrub(connection: sqlite3.Connection, most: int) -> None:
-    """Scrub turns again that older rules have seen; those without a secret only get the rules' number."""
-    connection.execute("BEGIN IMMEDIATE")
-    changed = False
-    try:
-        found = connection.execute(OLD_RULES, {"rules": redact.RULES_VERSION, "many": most}).fetchall()
+    """Scrub turns again that older rules have seen; those without a secret only get the rules' number.
+
+    Raises:
+        GuardFailed: the redactor cannot run.
+    """
+    found = connection.execute(OLD_RULES, {"rules": rules(), "many": most}).fetchall()
+    is_changed = False
+    with turns.writing(connection):
         for row, text in found:
             clean = redact.guarded("a turn", text).text
             if clean != text:
-                changed = True
+                is_changed = True
                 connection.execute(DROP_WORDS, (row, query.indexed(text)))
                 connection.execute(ADD_WORDS, (row, query.indexed(clean)))
-            connection.execute(SCRUBBED, {"id": row, "text": clean, "rules": redact.RULES_VERSION})
-        if changed:  # words that were deleted stay in the index until it is merged
+            connection.execute(SCRUBBED, {"id": row, "text": clean, "rules": rules()})
+        if is_changed:  # words that were deleted stay in the index until it is merged
             connection.execute("INSERT INTO turn_fts (turn_fts) VALUES ('optimize')")
-        connection.execute("COMMIT")
-        if changed:
-            connection.execute("VACUUM")
-    except BaseException:
-        if connection.in_transaction:
-            connection.execute("ROLLBACK")
-        raise
+    if is_changed:
+        connection.execute("VACUUM")
 
 
 def drop(connection: sqlite3.Connection, rows: Iterable[tuple[int, str]]) -> None:

@@ -13,7 +13,7 @@ from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ledger.answer import LIMIT_MAX
-from ledger.errors import AmbiguousId, BadArgument, FileFault, NotFound
+from ledger.errors import AmbiguousId, BadArgument, NotFound
 from ledger.home import working_folder
 from ledger.model import (
     AGENT_PREFIX_CHARS,
@@ -331,12 +331,7 @@ def _kept_turns(ledger: "Ledger", paths: Sequence[str], home: str, is_dry: bool)
     if is_dry or not paths or not all(is_own(path, home) for path in paths):
         yield
         return
-    try:
-        book = book_of(ledger, session_project, time.time(), VERSION, whole=False)
-    except FileFault:  # locked, full, damaged: `learnings doctor` says it, and learnings do not wait for it
-        yield
-        return
-    with book, into(book):
+    with book_of(ledger, session_project, time.time(), VERSION, whole=False) as book, into(book):
         yield
         book.settle(mark_of(ledger))
 
