@@ -39,7 +39,8 @@ _CHANGES = re.compile(
     r"|merge|login"
     r"|init|create|mkdir|chmod|chown|export|unset|ln|mv|cp|rm|kill|prune|clean|generate|gen|codegen|checkout|switch"
     r"|restore"
-    r"|stash|format|fmt|set|use|touch|tee|source|enable|disable|config|link|seed|apply|rebuild|bootstrap|lock)(?![\w-])"
+    r"|stash|format|fmt|set|use|touch|tee|source|enable|disable|config|link|seed|apply|rebuild|bootstrap|lock"
+    r"|black|isort|gofmt|rustfmt|autopep8|prettier|clang-format)(?![\w-])"
     r"|--(?:write|fix|in-place)\b|\bsed -i|>{1,2} ?\S"
 )
 _DECORATION = re.compile(
@@ -134,7 +135,7 @@ class Watch:
             known.told = f"{known.told}\n{text}"[-8_000:]
             return
         error = error_of(text, cwd)
-        if error is None or (_READS.match(command) and not _THROWN.search(error) and ":" not in error):
+        if error is None or _READS.match(command):
             return
         if command not in self._went_well and any(name in command or name in text for name in self._tests):
             return

@@ -38,6 +38,7 @@ _CODE = re.compile(r"`[^`\n]+`")
 _FENCE = re.compile(r"(?ms)^[ \t]*(```|~~~).*?(?:^[ \t]*\1|\Z)")
 _ENDS = re.compile(r"(?<=[.!?;…])(?<!\be\.g\.)(?<!\bi\.e\.)(?<!\bz\.B\.)(?<!\bvs\.)[\"')\]*_]{0,3}\s+|(?<=[。！？；])")
 _ITEM = re.compile(r"\s*(?:[-*•–]|\(?\d{1,2}[.)])\s+")
+_UNMARKED = re.compile(r"\b(do|does|did|wo|ca|is|are|should)nt\b")
 _LEAD = re.compile(r"[^:：]{1,400}[:：]\s+(?=\S)")
 _FROM_WHAT = re.compile(
     r"(?i)\A(?:when(?:ever)?|every ?time|each time|before|after|if|immer wenn|jedes mal|bevor|nachdem)\b[^,]{6,},"
@@ -87,6 +88,7 @@ def lays_down(sentence: str) -> bool:
     if not (8 if sentence.isascii() else 4) <= len(sentence) <= SENTENCE_CHARS:
         return False
     plain = _CODE.sub("X", _QUOTED.sub("Q", sentence.replace("’", "'"))).lower().strip(" \t*_")
+    plain = _UNMARKED.sub(r"\1n't", plain)
     bare = re.sub(speech.OPENINGS, "", plain) or plain
     heads = {bare, plain}
     lead = _LEAD.match(bare)
@@ -102,8 +104,8 @@ def lays_down(sentence: str) -> bool:
 
 
 def _is_short(lead: str) -> bool:
-    """Tell whether what stands before a colon only opens a sentence (`no:`, `one more:`)."""
-    return len(lead.split()) <= 2 and not speech.found("payloads", speech.PAYLOADS, lead)
+    """Tell whether what stands before a colon only opens a sentence (`no:`, `btw:`), and names nobody who says it."""
+    return speech.found("leads", speech.LEADS, lead)
 
 
 def _own(text: str) -> Iterator[str]:

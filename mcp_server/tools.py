@@ -294,9 +294,10 @@ def undo(session: Session, given: dict[str, Any]) -> dict[str, Any]:
 def import_learnings(session: Session, given: dict[str, Any]) -> dict[str, Any]:
     """Import notes, exports and a pasted answer; one batch for each importer and trust."""
     write_side.load()
+    from importers.contrary import Standing
     from importers.plan import plan, vanished
     from importers.registry import pasted, scan_paths
-    from ledger import ingest
+    from ledger import ingest, sessions_in
 
     is_dry = given.get("dry_run", False)
     steps = Steps(session.progress)
@@ -312,10 +313,11 @@ def import_learnings(session: Session, given: dict[str, Any]) -> dict[str, Any]:
         if paths:
             readings[:0] = scan_paths(paths, project, steps.part("read"), home, TRUST_FILES)
         done = [
-            ingest.run(ledger, reading, plan, vanished, dry_run=is_dry, progress=steps.part("recorded"))
+            sessions_in.run(ledger, reading, plan, vanished, Standing, dry_run=is_dry, progress=steps.part("recorded"))
             for reading in readings
         ]
     total = ingest.together(done)
+    del total["candidates"]  # what was inferred is a person's to look at
     total["truncated"] = len(total["diagnostics"]) > DIAGNOSTICS_MAX
     return total | {"diagnostics": total["diagnostics"][:DIAGNOSTICS_MAX]}
 
