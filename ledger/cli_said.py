@@ -176,9 +176,17 @@ def _counted(call: Call, kept: Turns) -> Result:
     many = kept.counted()
     if not many.files:
         call.remark(NOTHING)
-    line = f"{many.turns:,} turns of {many.files:,} transcripts, {many.chars / 1e6:.1f} MB of text"
+    line = f"{_counted_of(many.turns, 'turn')} of {_counted_of(many.files, 'transcript')}, {_size(many.chars)} of text"
     span = f", {many.first[:10]} to {many.last[:10]}" if many.first and many.last else ""
     return Result({"turns": [], "kept": many._asdict()}, lambda: [line + span])
+
+
+def _counted_of(count: int, noun: str) -> str:
+    return f"{count:,} {noun}{'' if count == 1 else 's'}"
+
+
+def _size(chars: int) -> str:
+    return f"{chars / 1e6:.1f} MB" if chars >= 100_000 else f"{chars / 1e3:.1f} KB"
 
 
 # -- keeping it small, making it again ---------------------------------------------------------------------------------
@@ -194,8 +202,8 @@ def _pruned(call: Call) -> Result:
     undo = (
         "" if given.dry_run or not gone.turns else f"  (undo: {call.typed('said', '--rebuild')}, as far as they last)"
     )
-    line = f"{would}: {gone.turns:,} turns, {gone.chars / 1e6:.1f} MB of text{undo}"
-    return Result({"pruned": gone.turns, "chars": gone.chars, "dry_run": given.dry_run}, lambda: [line])
+    line = f"{would}: {_counted_of(gone.turns, 'turn')}, {_size(gone.chars)} of text{undo}"
+    return Result({"pruned": gone.turns, "chars": gone.chars}, lambda: [line])
 
 
 def _rebuilt(call: Call) -> Result:
@@ -206,17 +214,20 @@ def _rebuilt(call: Call) -> Result:
     paths = [] if kept.fault() is not None else kept.transcripts()
     lost = [path for path in paths if not os.path.isfile(path)]
     if lost:
-        call.remark(f"{len(lost):,} transcripts are gone, and what they said is gone from the index with them")
+        call.remark(f"{_counted_of(len(lost), 'transcript')} gone, and what was said there goes from the index too")
     if call.given.dry_run:
         call.remark("dry run: nothing was changed")
-        return Result({"read": len(paths) - len(lost), "gone": lost, "turns": 0}, lambda: [f"would read {len(paths)}"])
+        return Result(
+            {"read": len(paths) - len(lost), "gone": lost, "turns": 0},
+            lambda: [f"would read {_counted_of(len(paths) - len(lost), 'transcript')} anew"],
+        )
     begin_anew(call.file)
     with call.writing(create=True) as ledger, book_of(ledger) as book:
         for path in paths:
             if path not in lost:
                 _read(call, path, book)
         book.settle()  # without a mark: the next import hears all of it again, since nothing was made of it here
-    line = f"read {len(paths) - len(lost):,} transcripts anew: {book.added:,} turns"
+    line = f"read {_counted_of(len(paths) - len(lost), 'transcript')} anew: {_counted_of(book.added, 'turn')}"
     return Result({"read": len(paths) - len(lost), "gone": lost, "turns": book.added}, lambda: [line])
 
 

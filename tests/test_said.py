@@ -101,7 +101,7 @@ def test_a_line_says_who_when_and_where(inside: Inside, tmp_path: Path) -> None:
     done = inside("said", "kettle")
 
     assert done.out == f"2026-11-30 08:00  person  shop  s-1  {path}:3  why does the kettle whistle?\n"
-    assert inside("said").out.startswith("3 turns of 1 transcripts")
+    assert inside("said").out.startswith("3 turns of 1 transcript,")
 
 
 def test_turns_can_be_narrowed_from_the_command_line(inside: Inside, tmp_path: Path) -> None:
