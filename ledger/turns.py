@@ -11,8 +11,7 @@ import json
 import os
 import sqlite3
 import stat
-from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
 
 from ledger import query
@@ -243,19 +242,6 @@ def opened(path: str, mode: str) -> sqlite3.Connection:
         connection.close()
         raise
     return connection
-
-
-@contextmanager
-def writing(connection: sqlite3.Connection) -> Iterator[None]:
-    """Run statements in one transaction, all of them or none."""
-    connection.execute("BEGIN IMMEDIATE")
-    try:
-        yield
-        connection.execute("COMMIT")
-    except BaseException:
-        if connection.in_transaction:
-            connection.execute("ROLLBACK")
-        raise
 
 
 def fault(path: str, error: Exception) -> FileFault:

@@ -13,6 +13,7 @@ import json
 import os
 import sqlite3
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from types import TracebackType
 from typing import TYPE_CHECKING, BinaryIO, NamedTuple
 
@@ -169,7 +170,7 @@ class Book:
                 known = known._replace(next_at=0, next_line=1, back_at=0, back_line=1)
             # Of before the reading: what is written meanwhile is looked for again.
             self._source, self._stamped = known.id, self._stamp(os.fstat(stream.fileno()))
-            with turns.writing(connection):
+            with writing(connection):
                 binds = {"source": known.id, "line": known.next_line}
                 drop(connection, connection.execute(FROM_LINE, binds).fetchall())
         except (sqlite3.Error, OSError) as error:
@@ -204,7 +205,7 @@ class Book:
         if self._connection is None:
             return
         try:
-            with turns.writing(self._connection):
+            with writing(self._connection):
                 self._connection.executemany(MARK, self._marks)
                 self._connection.execute(KEEP_MARK, {"mark": mark})
         except sqlite3.Error as error:
@@ -260,7 +261,7 @@ class Book:
         if not waiting or connection is None:
             return
         try:
-            with turns.writing(connection):
+            with writing(connection):
                 named = {name(turn.uuid): (source, turn) for source, turn in reversed(waiting)}
                 for (uuid,) in connection.execute(KNOWN, {"uuids": json.dumps(list(named))}).fetchall():
                     del named[uuid]
@@ -384,7 +385,7 @@ def rescrub(connection: sqlite3.Connection, most: int) -> None:
     """
     found = connection.execute(OLD_RULES, {"rules": rules(), "many": most}).fetchall()
     is_changed = False
-    with turns.writing(connection):
+    with writing(connection):
         for row, text in found:
             clean = redact.guarded("a turn", text).text
             if clean != text:
@@ -396,6 +397,19 @@ def rescrub(connection: sqlite3.Connection, most: int) -> None:
             connection.execute("INSERT INTO turn_fts (turn_fts) VALUES ('optimize')")
     if is_changed:
         connection.execute("VACUUM")
+
+
+@contextmanager
+def writing(connection: sqlite3.Connection) -> Iterator[None]:
+    """Run statements in one transaction, all of them or none."""
+    connection.execute("BEGIN IMMEDIATE")
+    try:
+        yield
+        connection.execute("COMMIT")
+    except BaseException:
+        if connection.in_transaction:
+            connection.execute("ROLLBACK")
+        raise
 
 
 def drop(connection: sqlite3.Connection, rows: Iterable[tuple[int, str]]) -> None:
