@@ -21,7 +21,7 @@ class Parsed(NamedTuple):
     of which a part could not be read. `rank` orders files of one kind that
     say different things of one place, the best first; None when nothing
     tells. `trust` is that of the drafts where it is not their importer's.
-    `sessions` and `summaries`: see `Reading`.
+    `sessions`, `summaries` and `around`: see `Reading`.
     """
 
     drafts: list[Draft]
@@ -33,6 +33,7 @@ class Parsed(NamedTuple):
     trust: int | None = None
     sessions: Mapping[str, str] = {}
     summaries: tuple[SessionText, ...] = ()
+    around: Mapping[str, str] = {}
 
 
 class Where(NamedTuple):
@@ -96,3 +97,4 @@ class Gathered:
         self.held: set[str] = set()
         self.sessions: dict[str, str] = {}
         self.summaries: list[SessionText] = []
+        self.around: dict[str, str] = {}

@@ -272,6 +272,7 @@ class _Scan:
             part.diagnostics += parsed.diagnostics
             part.sessions.update(parsed.sessions)
             part.summaries += parsed.summaries
+            part.around.update(parsed.around)
             if parsed.is_complete:
                 part.roots.append(path)
 
@@ -292,6 +293,7 @@ class _Scan:
             frozenset(part.held),
             part.sessions,
             tuple(part.summaries),
+            part.around,
         )
 
 

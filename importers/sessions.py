@@ -77,6 +77,7 @@ class Gatherer:
         self._said: list[Draft] = []
         self._mended: list[Draft] = []
         self._sessions: dict[str, str] = {}
+        self._around: dict[str, str] = {}
         self._summaries: dict[str, SessionText] = {}
 
     def hear(self, turn: Turn) -> None:
@@ -96,7 +97,7 @@ class Gatherer:
         said = Parsed(self._said, frozenset(), frozenset(), list(diagnostics), is_complete=False, trust=TRUST_AGENT)
         mended = Parsed(self._mended, frozenset(), frozenset(), [], is_complete=False, trust=TRUST_INFERRED)
         summaries = tuple(self._summaries.values())
-        return [said._replace(summaries=summaries), mended._replace(sessions=self._sessions)]
+        return [said._replace(summaries=summaries, around=self._around), mended._replace(sessions=self._sessions)]
 
     def _watch(self, session: str) -> Watch:
         if session not in self._watches:
@@ -127,6 +128,7 @@ class Gatherer:
             place = Source(KIND, f"{KIND}:{turn.uuid}#{one.at}", self._path, turn.line)
             draft = Draft(problem, one.text, category, self._project_of(turn.cwd), observed_at=turn.at, source=place)
             drafts.append(draft._replace(confidence=confidence))
+            self._around[place.locator] = turn.text
         return drafts
 
     def _mending(self, one: Remedy) -> Draft:

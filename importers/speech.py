@@ -39,7 +39,8 @@ RULES = {
     "remembers": (
         r"\b(?:things?|something|worth|point|good) (?:to )?(?:remember|keep in mind|note)(?:ing)?\b.{0,20}:"
         r"|\A(?:lesson learned"
-        r"|for (?:the future|your notes|next time|later)|write this down|(?:add|put|save) (?:this |it )?(?:to|in|into)"
+        r"|(?:fyi )?for (?:the future|your notes|next time|later)|write this down|(?:add|put|save) (?:this "
+        r"|it )?(?:to|in|into)"
         r" (?:your |the )?(?:memory|notes)|que quede claro|que fique claro|sia chiaro|pour (?:la suite|plus tard)"
         r"|para (?:el futuro|o futuro|depois)|per il futuro|voor later)\b"
         r"|\A(?:(?:remember|keep in mind|bear in mind|make a note|note to self|note for later|for the record"
@@ -203,6 +204,12 @@ RULES = {
         r"|returns?|was"
         r"|were|got|slow\w*|hangs?)\b).*, not (?:in|on|from|with|by|via|under|as|at|to|into|through|next to) \w"
         r"|\A[`\w.+/-]+,? not [`\w.+/-]+\W*\Z|\A[\w.+/-]+ over [\w.+/-]+\W*\Z|\Ainstead of \w.*, (?:please )?\w+ \S"
+        r"|\Ano [\w-]+\b.*\bplease\b|\bwe(?:'ve| have)? (?:decided|agreed) (?:to|that|on|against) \w"
+        r"|, never (?!again\b|mind\b)[\w.+-]+\W*\Z|\A(?:don't|do not) use (?!(?:the|that|this|it|an?|my|your|any)\b)\w"
+        r"|\A(?:não use|no uses|non usare|n'utilise(?:z)? pas|(?:nutze?|verwende?) (?:bitte )?(?:nicht|kein\w*)"
+        r"|gebruik (?:geen|niet)|не используй(?:те)?) (?!(?:ça|ce|isso|esto|questo|das|dat|это)\b)\w"
+        r"|\A(?:no|nein|non|não|nee|нет|nope),? (?:not|nicht|pas|não|niet|не|no) \S+.*\b(?:we|wir|on|usamos|usiamo"
+        r"|мы)\b"
         r"|\A(?:please,? )?no (?!(?:errors?|tests?|changes?|one|idea|luck|problems?|need|way"
         r"|worries)\b)[\w-]+s\b.*\b(?:in|on)"
         r" (?:commit\w*|code|docs?|tests?|messages?|comments?|file ?names?|this|our)\b"
@@ -340,8 +347,10 @@ REFUSALS = {
         r"|真棒|太好了|又来|さすが|最高だ"
     ),
     "tells": (
-        r"\b(?:you|he|she|they|it|this|that|which|everything|everybody|nobody|who) (?:\w+ )?(?:always|never)\b"
-        r"(?!.*[,;] (?:always|never|please|so|use|don't))|\bused to\b|\bi (?:always|never) (?!want|like|use|prefer)\w+"
+        r"\b(?:you(?! (?:must|should|have to|need to|may|are to) )|he|she|they|it|this|that|which|everything"
+        r"|everybody|nobody|who) (?:\w+ )?(?:always|never)\b"
+        r"(?!.*[,;] (?:always|never|please|so|use|don't))|\bused to\b|\bi (?:can |could |just |have |will "
+        r"|would )?(?:always|never) (?!want|like|use|prefer)\w+"
         r"|\b(?:it|this|that) (?:\w+ )?should (?:never|always)\b|\b(?:i|we) remember\b|\bfrom now on i\b"
         r"|\bthe (?:other|second|first|third|last|same|wrong|right) (?:one|file|variant|option|branch|version)\b"
         r"|\bi meant?\b|\bnever mind\b|\bsaid never\b"
@@ -372,7 +381,8 @@ DOCUMENTS = (
 """How instructions for a model begin, which people paste."""
 
 PAYLOADS = (
-    r"\b(?:this|these|the following|below|attached|here's|here is|here are|got this|got these|see)\b.{0,40}"
+    r"\Abelow\b|\bwhat (?:\w+ ){1,3}(?:sent|wrote|said|posted|got)\b|\b(?:this|these|the following|below|attached"
+    r"|here's|here is|here are|got this|got these|see)\b.{0,40}"
     r"\b(?:logs?|traces?|output|errors?|messages?|e?-?mails?|tickets?|issues?|texts?|diffs?|snippets?|threads?|docs?"
     r"|pages?"
     r"|paragraphs?|comments?|reviews?|specs?|instructions|prompts?|rules|notes|letter|slack|from)\b|\bbelow\W*\Z"
@@ -413,7 +423,8 @@ LEADS = (
 """What may stand before a colon without anybody being quoted."""
 
 GOES_ON = (
-    r"\A(?:(?:and )?(?:we|i|always|instead|it's|that's|so)\b,? (?:always |only )?(?:use|run|prefer|go|have)|use|run"
+    r"\A(?:this|the|our) (?:repo\w*|project|team|code ?base) (?:uses|is on|runs|has)\b|\A(?:(?:and )?(?:we|i|always"
+    r"|instead|it's|that's|so)\b,? (?:always |only )?(?:use|run|prefer|go|have)|use|run"
     r"|instead|that's what|it is what|wir|nimm|nutze?|verwende|stattdessen|on utilise|utilise|usamos|usa|usiamo|gebruik"
     r"|используй|мы используем|我们用|用|代わりに)\b"
 )

@@ -15,7 +15,7 @@ from importers import speech
 from importers.subjects import WORDS, categorised
 from ledger import echo, private, prompt, query
 
-SENTENCE_CHARS = 600
+SENTENCE_CHARS = 400
 """Longest sentence that counts: nobody lays down more in one."""
 
 TELLING = 2
@@ -26,6 +26,9 @@ STATEMENTS_MAX = 6
 
 GOES_ON_CHARS = 160
 """Longest sentence that is taken along with the one before it."""
+
+BEGIN_CHARS, END_CHARS = 12_000, 4_000
+"""What is read of a long turn: the rest of it was pasted."""
 
 LINES_MAX = 12
 """Lines of a turn from which on only its first and its last paragraph may be a person's own words."""
@@ -55,6 +58,8 @@ class Statement(NamedTuple):
 def found(text: str, markers: Mapping[str, str] | None = None) -> list[Statement]:
     """Return what a person lays down in a turn, in order."""
     own = echo.cut(private.without(text, markers))
+    if len(own) > BEGIN_CHARS + END_CHARS:
+        own = f"{own[:BEGIN_CHARS]}\n\n{own[-END_CHARS:]}"
     kept: list[Statement] = []
     at = end = 0
     for sentence in _own(own):
@@ -133,16 +138,17 @@ def _lines(text: str) -> Iterator[str]:
     is_listed = False
     for number in filled:
         line = lines[number].strip()
-        if speech.found("labels", speech.LABELS, line) and len(filled) > 1:
+        head = line[:SENTENCE_CHARS]
+        if speech.found("labels", speech.LABELS, head) and len(filled) > 1:
             return
         if line.startswith(">") or number not in kept:
             continue
-        is_listed = speech.found("lists", speech.LISTS, line) or (is_listed and _ITEM.match(line) is not None)
+        is_listed = speech.found("lists", speech.LISTS, head) or (is_listed and _ITEM.match(line) is not None)
         if len(filled) > 1 and not is_listed and (_ITEM.match(line) or prompt.is_pasted(line)) and not _is_marked(line):
             continue
         yield line
         is_last = number == filled[-1]
-        leads_over = line.endswith((":", "：")) or speech.found("payloads", speech.PAYLOADS, line)
+        leads_over = line.endswith((":", "：")) or speech.found("payloads", speech.PAYLOADS, head)
         if not is_last and not is_listed and leads_over:
             return
 
@@ -161,7 +167,7 @@ def _ends_of(lines: list[str], filled: list[int]) -> set[int]:
 
 def _is_marked(line: str) -> bool:
     """Tell whether a line asks to be remembered, whatever it looks like."""
-    plain = re.sub(speech.OPENINGS, "", line.lower())
+    plain = re.sub(speech.OPENINGS, "", line[:SENTENCE_CHARS].lower())
     return any(speech.found(name, speech.RULES[name], plain) for name in ("remembers", "from_now"))
 
 

@@ -40,7 +40,11 @@ AGAIN = Arg("--again", "also what was taken back by a person, or blocked by an e
 
 
 @command(
-    Arg("paths", "memory folders, single notes, exports of a ledger, databases and exports of claude-mem", many="*"),
+    Arg(
+        "paths",
+        "memory folders, single notes, transcripts, exports of a ledger, databases and exports of claude-mem",
+        many="*",
+    ),
     Arg("--project", "the project of all of it (default: each place tells its own)"),
     Arg("--example", "import the bundled example notes", is_flag=True),
     AGAIN,
@@ -62,7 +66,9 @@ def import_paths(call: Call) -> Result:
     DRY_RUN,
 )
 def scan(call: Call) -> Result:
-    """Import every memory folder of this user's client, what was imported before, and the places of `scan_paths`."""
+    """Import notes and transcripts of this user's client, what was imported before, and the places of `scan_paths`."""
+    from importers import sessions
+    from importers.kinds import Where
     from importers.registry import default_places
 
     home = os.path.expanduser("~")
@@ -70,7 +76,10 @@ def scan(call: Call) -> Result:
     own = client_folder(home)
     shown = "~/.claude" if own == os.path.join(home, ".claude") else own
     call.remark(f"{len(places)} memory folders found below {shown}")
-    places += _more_places(call)
+    spoken = sessions.places(Where(home))
+    if spoken:
+        call.remark(f"transcripts of {len(spoken)} folders found there")
+    places += [*spoken, *_more_places(call)]
     if places:
         return _imported(call, places, None)
     if call.given.or_example:

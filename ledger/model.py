@@ -314,6 +314,8 @@ class Reading(NamedTuple):
     itself calls sensitive: they are stored, and wait for a person's release.
     `sessions` tells by locator which session a draft was inferred from: what
     independent sessions say is agreement. `summaries` are the client's own.
+    `around` holds by locator the turn that a sentence was taken from: a
+    private region may begin before it and end behind it.
     """
 
     importer: str
@@ -328,6 +330,7 @@ class Reading(NamedTuple):
     held: frozenset[str] = frozenset()
     sessions: Mapping[str, str] = {}
     summaries: tuple[SessionText, ...] = ()
+    around: Mapping[str, str] = {}
 
 
 def plain(value: Any) -> Any:

@@ -11,7 +11,7 @@ import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple, Protocol
 
-from ledger import chain, handover, ingest, sql, sql_log
+from ledger import chain, handover, ingest, private, sql, sql_log
 from ledger.errors import BadInput, SameIdOtherContent
 from ledger.home import machine_of
 from ledger.ingest import Imported, Plan, Progress, Vanished
@@ -90,13 +90,19 @@ def _fed(ledger: Ledger, reading: Reading) -> tuple[Reading, list[str]]:
     held, machine = ledger.reader.rows(sql.SETTINGS, {}), machine_of(ledger.path)
     projects = {draft.project for draft in reading.drafts} | {one.project for one in reading.summaries}
     off = {name for name in projects if is_off(held, machine, name)}
-    if not off:
-        return reading, []
-    drafts = [draft for draft in reading.drafts if draft.project not in off]
+    markers = ledger.private_markers
+    own = [draft for draft in reading.drafts if not markers or _is_open(draft, reading, markers)]
+    drafts = [draft for draft in own if draft.project not in off]
     summaries = tuple(one for one in reading.summaries if one.project not in off)
-    many = len(reading.drafts) - len(drafts)
+    many = len(own) - len(drafts)
     told = [f"{many} of projects that are switched off were left out"] if many else []
     return reading._replace(drafts=drafts, summaries=summaries), told
+
+
+def _is_open(draft: Draft, reading: Reading, markers: Mapping[str, str]) -> bool:
+    """Tell whether no private region goes around what a draft says."""
+    turn = reading.around.get(draft.source.locator) if draft.source is not None else None
+    return turn is None or draft.solution in private.without(turn, markers)
 
 
 def _rounds(drafts: Sequence[Draft], contrary: Callable[[], Standing]) -> list[list[Draft]]:

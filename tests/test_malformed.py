@@ -431,6 +431,7 @@ CLAUDE_MEM = (
     Case("a name of a database on a text", "c.db", b"not a database", code="unknown-kind", named=10),
 )  # fmt: skip
 
+
 def turn(number: int, text: str, **more: Any) -> str:
     """Return a line of a transcript in which a person lays something down."""
     told = {
@@ -475,8 +476,9 @@ TRANSCRIPTS = (
          ("TDONE", "TDTWO")),
     Case("texts and numbers for lines", "t.jsonl", spoken(turn(1, "TDONE"), '"x"', "7", "[]", turn(5, "TDFIVE")),
          ("TDONE", "TDFIVE"), (), "line-shape", 2),
-    Case("bytes that are no text", "t.jsonl", spoken(turn(1, "TDONE"), turn(2, "TDBAD").encode().replace(b"port", b"p\xff")),
-         ("TDONE",), ("TDBAD",), "line-json", 2),
+    Case("bytes that are no text", "t.jsonl",
+         spoken(turn(1, "TDONE"), turn(2, "TDBAD").encode().replace(b"port", b"p\xff")), ("TDONE",), ("TDBAD",),
+         "line-json", 2),
     Case("a pipe with a transcript's name", "t.jsonl", os.mkfifo, code="not-regular", named=10),
 )  # fmt: skip
 CASES = [*NOTES, *HEADERS, *EXPORTS, *CLAUDE_MEM, *TRANSCRIPTS]

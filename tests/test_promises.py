@@ -143,6 +143,8 @@ PROMISES = {
             "test_ingest::test_what_a_person_retracted_stays_back_through_rescan_rename_and_copy",
             "test_ingest::test_an_undone_import_stays_undone",
             "test_ledger::test_an_agent_does_not_bring_back_what_a_person_took_back",
+            "test_sessions_in::test_again_a_fork_and_a_resumed_copy_add_nothing",
+            "test_sessions_in::test_what_a_person_undid_stays_undone",
         ),
     ),
     "P12": Promise("what was shown to an agent can be explained later, exactly", coming="recall in the prompt"),
@@ -156,8 +158,11 @@ PROMISES = {
             "test_review_load::test_nothing_that_a_person_said_waits",
             "test_review_load::test_an_edit_by_hand_of_a_note_is_served_at_once",
             "test_trust_adversary::test_no_lower_act_changes_a_more_trusted_learning",
+            "test_sessions_in::test_what_a_person_said_is_current_at_once",
+            "test_sessions_in::test_a_later_contrary_statement_supersedes",
+            "test_sessions_in::test_a_file_that_is_gone_takes_nothing_back",
+            "test_labelled_sessions::test_what_is_found_is_right_and_most_of_it_is_found",
         ),
-        "what a person said in a transcript, with its importer",
     ),
 }
 

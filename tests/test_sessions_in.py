@@ -15,6 +15,7 @@ from ledger.model import TRUST_FILES
 
 NEVER = "never push directly to the release branch"
 POOLER = "remember that the staging database listens on port 6432"
+MARKERS = '{"[[hide]]": "[[/hide]]"}'
 MOVED = "remember that the staging database listens on port 7654"
 
 
@@ -185,7 +186,11 @@ def test_what_a_person_undid_stays_undone(inside: Inside, tmp_path: Path) -> Non
     batch = imported(inside, first.at(tmp_path / "t"))["batch"]
     inside.document("undo", "--batch", str(batch))
 
-    for path in (first.at(tmp_path / "t"), first.forked("s2").at(tmp_path / "t"), Session("s3").says(NEVER).at(tmp_path)):
+    for path in (
+        first.at(tmp_path / "t"),
+        first.forked("s2").at(tmp_path / "t"),
+        Session("s3").says(NEVER).at(tmp_path),
+    ):
         imported(inside, path)
 
     assert solutions(inside) == []
@@ -427,7 +432,7 @@ def test_a_summary_that_was_undone_stays_undone(inside: Inside, shell: Shell, tm
         (b"hello", False),
     ],
 )
-def test_a_transcript_is_told_by_its_first_line(head: bytes, is_one: bool) -> None:  # noqa: FBT001
+def test_a_transcript_is_told_by_its_first_line(head: bytes, is_one: bool) -> None:
     """Other tools write lines of JSON too."""
     assert sessions.sniff(head, "/w/t.jsonl") is is_one
 
@@ -442,3 +447,48 @@ def test_the_clients_own_folders_are_looked_into(inside: Inside, shell: Shell) -
 
     assert done["recorded"] == 1
     assert solutions(inside) == [NEVER]
+
+
+def test_a_dry_run_counts_and_writes_nothing(inside: Inside, shell: Shell, tmp_path: Path) -> None:
+    """What it would do, superseding included, in an empty ledger and in one that is there."""
+    path = mending("s1").says(POOLER).says(NEVER).says("Summary: x", isCompactSummary=True).at(tmp_path / "t")
+
+    told = inside.document("import", path, "--dry-run")
+
+    assert told["recorded"] == 3
+    assert not shell.file.exists()
+
+
+def test_a_batch_of_many_files_names_their_folders(inside: Inside, shell: Shell, tmp_path: Path) -> None:
+    """Years of transcripts are thousands of files; the event that begins their batch stays small."""
+    paths = [Session(f"s{number:02}").says("hello").at(tmp_path / "t") for number in range(60)]
+    paths.append(Session("s99").says(NEVER).at(tmp_path / "t"))
+
+    imported(inside, *paths)
+
+    with opened(str(shell.file)) as connection:
+        (body,) = connection.execute("SELECT CAST(body AS TEXT) FROM payload ORDER BY seq LIMIT 1").fetchone()
+    assert body == f'{{"paths":["{tmp_path / "t"}"]}}'
+
+
+def test_a_summary_that_is_masked_otherwise_now_is_no_second_one(inside: Inside, shell: Shell, tmp_path: Path) -> None:
+    """Newer rules give the same summary other words; it is the same all the same, and nothing else suffers."""
+    path = Session("s1").says("Summary: the [[hide]]pooler[[/hide]] moved", isCompactSummary=True).at(tmp_path / "t")
+    imported(inside, path)
+    inside.document("config", "set", "private_markers", MARKERS)
+
+    imported(inside, path, Session("s2").says(NEVER).at(tmp_path / "t"))
+
+    assert len(summaries(shell)) == 1
+    assert solutions(inside) == [NEVER]
+
+
+def test_a_private_region_may_go_around_a_sentence(inside: Inside, shell: Shell, tmp_path: Path) -> None:
+    """Its marks stand in other sentences of the turn; what lies between them is stored nowhere."""
+    inside.document("config", "set", "private_markers", MARKERS)
+    text = f"[[hide]] between us. {POOLER}. that is all. [[/hide]]\n{NEVER}"
+
+    imported(inside, Session().says(text).at(tmp_path / "t"))
+
+    assert solutions(inside) == [NEVER]
+    assert b"6432" not in shell.file.read_bytes()
