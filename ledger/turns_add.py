@@ -17,10 +17,12 @@ from contextlib import contextmanager
 from types import TracebackType
 from typing import TYPE_CHECKING, BinaryIO, NamedTuple
 
-from ledger import door, echo, place, private, query, redact, turns
+from ledger import door, echo, place, private, query, redact, sql, turns
 from ledger.errors import FileFault, NotFound
 from ledger.exposure import rules
+from ledger.home import machine_of
 from ledger.sessions import moment
+from ledger.settings import is_off, projects_off
 from ledger.turns import Spoken
 
 if TYPE_CHECKING:
@@ -111,7 +113,8 @@ class Book:
         now: float,
         markers: Mapping[str, str] | None = None,
         *,
-        version: int = 1,
+        version: str = "1",
+        is_off: Callable[[str], bool] = lambda project: False,
         whole: bool = False,
         holds: Callable[[str], bool] = lambda mark: True,
     ) -> None:
@@ -120,7 +123,8 @@ class Book:
         Args:
             project_of: gives the project of a folder that a session worked in.
             markers: what begins and ends private regions, beside `<private>`.
-            version: of what is made of a transcript; with another one than the last, it is read from its beginning.
+            version: of what is made of a transcript; with another one than the last, it is read anew.
+            is_off: tells whether a project is switched off, which feeds nothing.
             whole: read every transcript from its beginning.
             holds: tells whether the ledger still holds the mark that was left with `settle`.
         """
@@ -132,12 +136,12 @@ class Book:
         self._version, self._whole = version, whole
         self._batch: list[tuple[int, Spoken]] = []
         self._marks: list[dict[str, object]] = []
-        self._holds = holds
+        self._holds, self._feeds_nothing = holds, is_off
         self._source, self._stamped = 0, ""
         self._sources: dict[str, Source] = {}
         self._since: str | None = None
         self._connection: sqlite3.Connection | None = None
-        self._is_off = False
+        self._is_shut = False
         self._rules = 0
 
     def __enter__(self) -> "Book":
@@ -166,7 +170,7 @@ class Book:
             return Start(0, 1, NEVER)
         try:
             known = self._sources.get(path) or self._new(connection, path)
-            if known.next_at and not _is_same(stream, known):
+            if known.next_at and not (known.stamp.startswith(f"{self._version}:") and _is_same(stream, known)):
                 known = known._replace(next_at=0, next_line=1, back_at=0, back_line=1)
             # Of before the reading: what is written meanwhile is looked for again.
             self._source, self._stamped = known.id, self._stamp(os.fstat(stream.fileno()))
@@ -175,7 +179,7 @@ class Book:
                 drop(connection, connection.execute(FROM_LINE, binds).fetchall())
         except (sqlite3.Error, OSError) as error:
             raise turns.fault(self.path, error) from None
-        if self._whole or not known.stamp.startswith(f"{self._version}:"):
+        if self._whole:
             return Start(0, 1, known.next_line)
         return Start(known.back_at, known.back_line, known.next_line)
 
@@ -187,7 +191,7 @@ class Book:
 
     def ends(self, path: str, stream: BinaryIO, next_place: tuple[int, int], back_place: tuple[int, int]) -> None:
         """Note how far the transcript was read; it counts once the run is settled."""
-        if self._is_off:
+        if self._is_shut:
             return
         self._write()
         self._marks.append({
@@ -219,11 +223,11 @@ class Book:
 
     def _opened(self) -> sqlite3.Connection | None:
         """Return the file, opened and looked through the first time; None when it cannot be used."""
-        if self._connection is None and not self._is_off:
+        if self._connection is None and not self._is_shut:
             try:
                 self._connection = self._made()
             except FileFault as error:
-                self._is_off = True
+                self._is_shut = True
                 self.remarks.append(f"the session index was not filled: {error}")
         return self._connection
 
@@ -278,11 +282,14 @@ class Book:
         for uuid, (source, turn) in named:
             if self._since is not None and (turn.at or self._now) < self._since:
                 continue
+            project = self._project(turn.cwd)
+            if project is not None and self._feeds_nothing(project):
+                continue
             text, is_cut = kept(turn.who, turn.text, turn.is_error, self._markers)
             if text:
                 last += 1
                 yield (
-                    last, uuid, source, turn.line, name(turn.session), self._project(turn.cwd), turn.at, turn.who,
+                    last, uuid, source, turn.line, name(turn.session), project, turn.at, turn.who,
                     int(turn.is_aside), int(turn.is_error), int(is_cut), text, self._rules,
                 )  # fmt: skip
 
@@ -297,7 +304,18 @@ class Book:
 def book_of(
     ledger: "Ledger", project_of: Callable[[str], str | None], now: float, version: int, *, whole: bool
 ) -> Book:
-    """Return the book of an import into a ledger; settle it with `mark_of` the ledger."""
+    """Return the book of an import into a ledger; settle it with `mark_of` the ledger.
+
+    What decides which turns are kept, and what is made of them, is a part of the version: a transcript whose project
+    was switched off is read anew when that is taken back.
+    """
+    settings = ledger.reader.rows(sql.SETTINGS, {})
+    machine, markers = machine_of(ledger.path), ledger.private_markers
+    told = json.dumps([sorted(projects_off(settings, machine)), sorted(markers.items())])
+    stamp = f"{version}-{hashlib.sha256(told.encode()).hexdigest()[:8]}"
+
+    def off(project: str) -> bool:
+        return is_off(settings, machine, project)
 
     def holds(mark: str) -> bool:
         ledger_id, _, place_in_log = mark.partition(":")
@@ -309,7 +327,7 @@ def book_of(
         except NotFound:
             return False
 
-    return Book(ledger.path, project_of, now, ledger.private_markers, version=version, whole=whole, holds=holds)
+    return Book(ledger.path, project_of, now, markers, version=stamp, is_off=off, whole=whole, holds=holds)
 
 
 def mark_of(ledger: "Ledger") -> str:

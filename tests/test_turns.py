@@ -526,7 +526,7 @@ def test_another_ledger_or_an_older_copy_reads_all_again(tmp_path: Path) -> None
         list(found)
         one.settle("mine")
 
-    def again(*, holds: bool, version: int = 1, whole: bool = False) -> int:
+    def again(*, holds: bool, version: str = "1", whole: bool = False) -> int:
         how = {"version": version, "whole": whole, "holds": lambda mark: holds and mark == "mine"}
         with Book(str(tmp_path / "ledger.db"), os.path.basename, NOW, **how) as one:
             with into(one), opened(str(path)) as found:
@@ -535,9 +535,25 @@ def test_another_ledger_or_an_older_copy_reads_all_again(tmp_path: Path) -> None
         return heard
 
     assert [again(holds=True), again(holds=False), again(holds=True)] == [0, 2, 0]
-    assert [again(holds=True, version=2), again(holds=True, version=2)] == [2, 0]
-    assert again(holds=True, version=2, whole=True) == 2
+    assert [again(holds=True, version="2"), again(holds=True, version="2")] == [2, 0]
+    assert again(holds=True, version="2", whole=True) == 2
     assert texts(tmp_path) == ["one", "two"]
+
+
+def test_what_is_switched_off_is_not_kept(tmp_path: Path) -> None:
+    """Neither by the way nor later, until it is on again; then it is read anew."""
+    path = write(tmp_path / "t.jsonl", line(1, "tea", cwd="/w/shop"), line(2, "coffee", cwd="/w/bar"))
+
+    def again(version: str, off: str) -> list[str]:
+        how = {"version": version, "is_off": lambda project: project == off}
+        with Book(str(tmp_path / "ledger.db"), os.path.basename, NOW, **how) as one:
+            with into(one), opened(str(path)) as found:
+                list(found)
+            one.settle()
+        return texts(tmp_path)
+
+    assert again("1", off="shop") == ["coffee"]
+    assert again("2", off="") == ["tea", "coffee"]
 
 
 def test_what_is_written_while_a_transcript_is_read_is_not_missed(tmp_path: Path) -> None:
