@@ -264,6 +264,26 @@ RULES = {
 }
 """Families of forms that lay something down; a sentence needs one of them."""
 
+ENGLISH = frozenset(["the", "and", "it", "to", "this", "that", "you", "my", "with", "are", "for"])
+"""Two of these in plain ASCII, and a sentence is English: of most prompts that spares most of the patterns."""
+
+_SIGNS = {
+    "remembers": """remember remembering mind note noting record reference forget lesson later future notes time write
+    memory save put add""",
+    "reminds": "remember note mind forget",
+    "from_now": "now today forward henceforth point future time here",
+    "always": """always never ever hand manually directly without anywhere production main master prod circumstances
+    times exceptions exception case rule deprecated forbidden banned limits allowed mandatory required nobody one every
+    each all any must not may mustn't""",
+    "we": "we we're we've our house team project rule policy convention standard right correct proper official",
+    "here": "repo repository project codebase base monorepo package workspace here",
+    "instead": """not over instead rather never always belong belongs prefer stop no decided agreed told said mentioned
+    don't""",
+    "whenever": "whenever when time every each any everytime",
+}
+SIGNS = {name: frozenset(words.split()) for name, words in _SIGNS.items()}
+"""Words without which an English sentence has no form of a family."""
+
 REFUSALS = {
     "asks": (
         r"[?？]\s*\W*\Z|\A(?:¿|(?:how|what|why|who|which|where|whose)\b|(?:when|if) (?:do|does|did|is|are|will|should"
