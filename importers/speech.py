@@ -15,7 +15,8 @@ _C = r"(?:\A|[,;–—]\s*|\s-\s|\b(?:and|but|so|also|und|et|y|e|en|и|,)\s+)(?:
 
 _REPO = r"(?:repo(?:sitory)?|project|code ?base|monorepo|package|workspace)"
 _NOT_RULE = (
-    r"(?!(?:mind|again|seen|heard|knew|got|happened|found|had|been|saw|thought|understood|worked|did|was|were|nice"
+    r"(?!(?:mind|again|seen|heard|knew|got|happened|found|had|been|saw|thought|understood|worked|built|ran|sent"
+    r"|wrote|broke|came|went|felt|met|meant|did|was|were|nice"
     r"|good|great|fun|funny|a|an|the same|like|on|sure|said|told|know|before|ending|fails?|breaks?|works?|returns?"
     r"|that|this|the|there|\w{4,}(?<!e)ing|\w{3,}(?<!emb)(?<!ne)(?<!fe)(?<!se)(?<!spe)(?<!exce)(?<!proce)(?<!sh)ed)\b)"
 )
@@ -23,7 +24,8 @@ _NOT_RULE = (
 
 _PAST = (
     r"(?!(?:\w+ )?(?:had|were|was|did|got|found|wanted|thought|knew|saw|used to|made|came|went|took|have|need|see|get"
-    r"|end up|keep \w+ing|run into|forget|struggle|lose|hit|seem|wonder|happen"
+    r"|built|sent|wrote|ran|broke|held|kept|spent|left|lost|felt|meant|began|chose|understood|end up|keep \w+ing"
+    r"|run into|forget|struggle|lose|hit|seem|wonder|happen"
     r"|said|know|understand|care|think|\w{2,}(?<!emb)(?<!ne)(?<!fe)(?<!se)(?<!spe)(?<!exce)(?<!proce)ed)\b)"
 )
 _INSTEAD = (
@@ -31,9 +33,9 @@ _INSTEAD = (
     r" (?!that|this|it\b)\S"
 )
 _ORDERS = (
-    r"(?:use|prefer|run|call|import|write|name|rename|put|go with|stick (?:to|with)|stay with|take|choose|pick|profile"
-    r"|build|deploy|install|test|format|log|store|return|raise|throw|read|generate|sort|keep|make|do|add|wrap|mock"
-    r"|bump|tag|merge|document)"
+    r"(?:(?:use|prefer|import|install|write|log|store|stick (?:to|with)|stay with|go with|pick|choose|commit|push"
+    r"|merge|tag"
+    r"|release|document)(?! (?:the|an?|this|that|it|these|those|my|your)\b)|run|test|build|deploy|format|profile|lint)"
 )
 
 RULES = {
@@ -85,7 +87,8 @@ RULES = {
         r"|(?:the )?next time(?! (?:i|we)\b)|(?:das )?nächstes? mal|la prochaine fois|la próxima vez|da próxima vez"
         r"|la prossima volta|(?:de )?volgende keer|в следующий раз"
         r"|с этого (?:момента|дня)|отныне|впредь|с сегодняшнего дня|в дальнейшем|на будущее)\b"
-        r"(?!,? (?:i|i'll|i'm|i am|he|she|they|ich|je|yo|eu|io|ik|я)\b)(?!.*\b(?:might|maybe|could|would|perhaps)\b)"
+        r"(?!,? (?:i'll|i'm|i (?:am|will|have|want|trust|guess|do|use|only|just|can)|he|she|they|ich|je|yo|eu|io|ik"
+        r"|я)\b)(?!.*\b(?:might|maybe|could|would|perhaps)\b)"
         r"|\A(?:今後|これから|以後|次から|次回から)(?:は|、|も)?|(?:\A|[，,]|我们|咱们)(?:以后|以後|今后"
         r"|从现在(?:开始|起)"
         r"|从今(?:天|往|以)?(?:后|起|开始)|往后)"
@@ -143,12 +146,14 @@ RULES = {
         r"|\A(?!(?:ça|ce|c'est|il|elle|je|tu|est|pas)\b)\w+(?:e|ez|s) (?:toujours|jamais) \w+|\An['e] ?\w+ (?:jamais"
         r"|pas)"
         r" .*\bdans (?:ce|notre)\b|\b(?:doit|doivent|faut) (?:\w+ ){0,3}(?:toujours|jamais)\b"
-        rf"|{_C}(?:nunca|jamás|jamais|siempre|sempre) (?!falla|falha|igual|lo mismo|o mesmo|tarda|es\b|é\b|così"
+        rf"|{_C}(?:nunca|jamás|jamais|siempre|sempre) (?!me\b|te\b|nos\b|mi\b|ti\b|ci\b|falla|falha|igual|lo mismo"
+        rf"|o mesmo|tarda|es\b|é\b|così"
         rf"|uguale|la"
         r" stessa|foi|fue|\w+(?:ando|endo|indo)\b|pasa|funciona|pens\w+|imagin\w+|hab[ií]a\w*|tinha\w*|tive\b|vi\b"
         r"|visto|he\b|ha\b)\w+ \S"
         r"|\A(?!(?:esto|eso|isto|isso|questo|il|el|o|a|la|lo|ele|ela)\b)\w+ (?:siempre|sempre) \w+ \S"
-        r"|\Anon (?!\w+a mai\b|\w+e mai\b|\w+o mai\b)\w+ mai \S|\Anon \w+(?:are|ere|ire) mai \S|\A(?:mai|nooit|altijd) (?!visto\b|capito\b|avuto\b"
+        r"|\Anon (?!\w+a mai\b|\w+e mai\b|\w+o mai\b)\w+ mai \S|\Anon \w+(?:are|ere|ire) mai \S|\A(?:mai|nooit"
+        r"|altijd) (?!visto\b|capito\b|avuto\b"
         r"|di nuovo\b|weer\b|più\b"
         r"|ge\w+(?:t|d|en)\b|gedacht|pens\w+)\w+ \S"
         rf"|{_C}(?:никогда не|всегда|ни в коем случае не|ни за что не) (?!\w+(?:л|ла|ло|ли|ает|яет|ит|ся|лся)\b)\w+ \S"
@@ -165,7 +170,8 @@ RULES = {
         rf"|(?:use|prefer|run|deploy|write|log|name|store|keep|build|test|format) .*(?:{_INSTEAD}"
         rf"|\bhere\b|\beverywhere\b|\b(?:in|for) (?:this|our|the|all) {_REPO}s?\b)|(?:stick|stay) (?:to|with) "
         rf"|avoid \w"
-        r"|(?:format|lint|test|build|deploy|bundle|log|version|tag|release|package|document|mock|store|sign|install"
+        r"|(?:format|lint|style|test|build|deploy|bundle|log|version|tag|release|package|document|mock|store|sign"
+        r"|install"
         r"|manage|pin"
         r"|write|name|ship|generate) (?:[\w-]+ ){0,3}(?:with|via|through|by|using|to|in) \w)"
         r"|\blet's (?:always|never) \w|\bwe (?:call|spell|name) (?:it|this|them) \w"
@@ -183,10 +189,13 @@ RULES = {
         r" (?:\S+ ){0,5}(?:nie(?:mals)?|immer|nicht mehr|kein\w*|nur)\b"
         r"|\b(?:wij|we) (?!(?:hadden|hebben|waren|zijn|moesten|wilden|konden)\b)\w+ (?:\S+ ){0,4}(?:nooit|altijd"
         r"|niet meer|geen|alleen)\b"
-        r"|\b(?:on|nous) (?:n'|ne )\w+ (?:jamais|plus|pas|que)\b|\b(?:on|nous) (?!a |avons )\w+ toujours\b"
-        r"|\b(?:nunca|siempre|sempre|jamás|jamais|só|solo|ya no|já não) \w+(?:amos|emos|imos)\b"
-        r"|\b(?:a gente|nós|nosotros) (?:nunca|sempre|siempre|não|no|só|solo) \w+"
-        r"|\bnon \w+iamo (?:mai|più)\b|\b\w+iamo (?:sempre|solo)\b"
+        r"|\b(?:on|nous) (?:n'(?!a |avait |avons |est |était |arrive )|ne (?!sait|peut|voit|comprend|savons"
+        r"|pouvons))\w+"
+        r" (?:jamais|plus|pas|que)\b|\b(?:on|nous) (?!a |avons )\w+ toujours\b"
+        r"|\b(?:nunca|siempre|sempre|jamás|jamais|só|solo|ya no|já não)"
+        r" (?!hemos|habíamos|tuvimos|supimos|vimos|pudimos|tenemos|tivemos|temos|podemos)\w+(?:amos|emos|imos)\b"
+        r"|\b(?:a gente|nós|nosotros) (?:nunca|sempre|siempre|não|no|só|solo) (?!\w+(?:eu|ou|iu|ia|ava)\b)\w+"
+        r"|\bnon (?!abbiamo|siamo|possiamo|sappiamo|riusciamo)\w+iamo (?:mai|più)\b|\b\w+iamo (?:sempre|solo)\b"
         r"|\bмы (?:никогда не|всегда|больше не|только|не) \w+(?:ем|им|ём)(?:ся)?\b"
         r"|うち(?:では|は).*(?:使|する|しない)|(?:我们|咱们)(?:从来?不|永远不|绝不|一律|只|都|总是|统一|不再|不)"
         r"(?!知道|能|会|明白|需要|了解|是)"
@@ -209,13 +218,16 @@ RULES = {
         r"|(?:这个|本|我们的)(?:仓库|项目|代码库)(?:里|中|内)?.*(?:不要|别|必须|只|都|统一|不用)"
     ),
     "instead": (
-        r"\A(?!(?:it|this|that|they|there)\b)(?!.*\b(?:fail\w*|break\w*|crash\w*|errors?|works?|happens?|shows?"
+        r"\A[a-z]+ .*\bwith .*,? (?:not|never) with \w|\A(?!(?:it|this|that|they|there)\b)(?!.*\b(?:fail\w*|break\w*"
+        r"|crash\w*|errors?|works?|happens?|shows?"
         r"|returns?|was"
         r"|were|got|slow\w*|hangs?)\b).*, not (?:in|on|from|with|by|via|under|as|at|to|into|through|next to) \w"
         r"|\A[`\w.+/-]+, not [`\w.+/-]+\W*\Z"
         r"|\Ainstead of \w.*, (?:please )?(?:use|run|call|write|put|import|do|go|prefer|return|raise|throw)\b \S"
-        r"|\Ano [\w-]+\b.*\bplease\b|\bwe(?:'ve| have)? (?:decided|agreed) (?:to|that|on|against) \w"
-        r"|, never (?!again\b|mind\b)[\w.+-]+\W*\Z|\A(?:don't|do not) use (?!(?:the|that|this|it|an?|my|your|any)\b)\w"
+        r"|\Ano (?!(?:tests?|changes?|code|explanations?|comments?|hurry|rush|need|problems?|questions?|details|more"
+        r"|markdown)\b)"
+        r"[\w-]+\b.*\bplease\b|\bwe(?:'ve| have)? (?:decided|agreed) (?:to|that|on|against) \w"
+        r"|, never [a-z]*[_\d./][\w./-]*\W*\Z|\A(?:don't|do not) use (?!(?:the|that|this|it|an?|my|your|any)\b)\w"
         r"|\A(?:não use|no uses|non usare|n'utilise(?:z)? pas|(?:nutze?|verwende?) (?:bitte )?(?:nicht|kein\w*)"
         r"|gebruik (?:geen|niet)|не используй(?:те)?) (?!(?:ça|ce|isso|esto|questo|das|dat|это)\b)\w"
         r"|\A(?:no|nein|non|não|nee|нет|nope),? (?:not|nicht|pas|não|niet|не|no) \S+.*\b(?:we|wir|on|usamos|usiamo"
@@ -318,7 +330,8 @@ REFUSALS = {
         r"|(?:in|for|to|on|with|from|of) (?:that|this|these|those) (?!repo|project|code|monorepo|package|workspace|team"
         r"|machine|org|company|house|point|day|on\b)\w+|in this (?:pr|commit|branch|run|session|chat|conversation"
         r"|turn|diff|function|file)|yet\W*\Z|at the moment"
-        r"|as an experiment|just to see|for fun|for testing|tomorrow|morgen(?!s)|demain|mañana|amanhã|domani|завтра|for a (?:minute|moment|second|while)|no wait"
+        r"|as an experiment|just to see|for fun|for testing|tomorrow|morgen(?!s)|demain|mañana|amanhã|domani|завтра"
+        r"|for a (?:minute|moment|second|while)|no wait|there\W*\Z"
         r"|diesmal|dieses mal|für diese[nrs]? (?:lauf|test|moment|commit|mal|fall)|(?<!ab )heute|vorerst|erst ?mal"
         r"|gerade"
         r"|im moment|momentan|nur kurz"
@@ -331,7 +344,8 @@ REFUSALS = {
         r"|今回|明日|明天|一時的|とりあえず|今だけ|今日|这次|这一次|这回|今天(?!起|开始)|暂时|临时|先用"
     ),
     "supposes": (
-        r"\b(?:what if|suppos\w+|imagine|let's say|say we|hypothetical\w*|assum(?:e|ing)\b|in theory|as if|if only"
+        r"\A(?:so )?say,? (?:from|that|we|all|every)\b|\b(?:if you ask me|what if|suppos\w+|imagine|let's say|say we"
+        r"|hypothetical\w*|assum(?:e|ing)\b|in theory|as if|if only"
         r"|i wish"
         r"|if (?:we|i|you|one|they|it|he|she) (?:always|never|had|were|was|used|did|could|would|\w{3,}ed)\b"
         r"|would(?:n't)? (?:it|we|you|i|be|hurt|have)\b|we could|maybe|perhaps|i wonder"
@@ -355,7 +369,8 @@ REFUSALS = {
     ),
     "orders": (
         r"\A(?:please )?(?:add|implement|create|write|check|verify|document|explain|change|build|generate|give|show)\b"
-        r"(?!.*\b(?:from now on|whenever|every ?time)\b).*\b(?:that|which|saying|says|where|rule|rules)\b"
+        r"(?!.*\b(?:from now on|whenever|every ?time)\b).*\b(?:that|which|saying|says|where|rule|rules"
+        r"|to (?:make sure|check|ensure|verify|see|prove))\b"
         r"|\A(?:bitte )?(?:schreib|erstell|füg|prüf|implementier)\w*\b.*\b(?:dass|damit|wonach)\b"
         r"|\A(?:ajoute|écris|crée|vérifie|implémente)\w*\b.*\bqu[e']|\A(?:añade|escribe|crea|comprueba"
         r"|implementa)\b.*\bque\b"
@@ -392,9 +407,12 @@ REFUSALS = {
         r"|everybody|nobody|who) (?:\w+ )?(?:always|never)\b"
         r"(?!.*[,;] (?:always|never|please|so|use|don't))|\bused to\b|\bi (?:can |could |just |have |will "
         r"|would )?(?:always|never) (?!want|like|use|prefer)\w+"
+        r"|\b(?:should|must) (?:never|always) (?:have|be (?:null|none|nil|undefined|empty|true|false|zero|called"
+        r"|there|set))\b"
         r"|\b(?:it|this|that) (?:\w+ )?should (?:never|always)\b|\b(?:i|we) remember\b|\bfrom now on i\b"
         r"|\bthe (?:other|second|first|third|last|same|wrong|right) (?:one|file|variant|option|branch|version)\b"
-        r"|\bi (?:still |always )?(?:have to|need to|must)\b|\bi meant?\b|\bnever mind\b|\bsaid never\b"
+        r"|\A(?:please )?use .* in [\w/.-]+\.[a-z]{1,4}\W*\Z|\bi (?:still |always )?(?:have to|need to|must)\b"
+        r"|\bi meant?\b|\bnever mind\b|\bsaid never\b"
         r"|\b(?:das|es|er|sie|du) (?:\w+ )?(?:ja )?(?:immer|nie)\b|\b(?:ça|il|elle|tu|ce) (?:ne )?(?!faut"
         r"|doit)\w+ (?:toujours"
         r"|jamais)\b"
@@ -415,7 +433,8 @@ OPENINGS = (
 """What people begin with before they come to the point; `no` is left, for it says that something was wrong."""
 
 DOCUMENTS = (
-    r"\A(?:you are (?:a|an|the|now)\b|act as\b|your (?:task|job|role|goal) is\b|i want you to act\b|du bist ein"
+    r"\A(?:you(?:'re| are| will be) (?:an?|the|now|my)\b|act as\b|your (?:task|job|role|goal) is\b"
+    r"|i want you to act\b|du bist ein"
     r"|tu es une?\b"
     r"|eres una?\b|você é uma?\b|sei un[oa']?\b|je bent een\b|ты\s*(?:—|-|опытн\w+|эксперт)|你是一|あなたは)"
 )

@@ -93,7 +93,7 @@ def lays_down(sentence: str) -> bool:
     """Tell whether a sentence has the form of a rule, or of something to be remembered, and is not refused as one."""
     if not (8 if sentence.isascii() else 4) <= len(sentence) <= SENTENCE_CHARS:
         return False
-    plain = _CODE.sub("X", _QUOTED.sub("Q", sentence.replace("’", "'"))).lower().strip(" \t*_")
+    plain = _CODE.sub("X", _QUOTED.sub("Q", sentence.replace("’", "'"))).lower().strip(" \t*")
     plain = _UNMARKED.sub(r"\1n't", plain)
     bare = re.sub(speech.OPENINGS, "", plain) or plain
     heads = {bare, plain}
