@@ -492,3 +492,19 @@ def test_a_private_region_may_go_around_a_sentence(inside: Inside, shell: Shell,
 
     assert solutions(inside) == [NEVER]
     assert b"6432" not in shell.file.read_bytes()
+
+
+def test_what_was_erased_is_not_read_again(inside: Inside, shell: Shell, tmp_path: Path) -> None:
+    """A statement, a remedy or a summary that a person destroyed stays destroyed while its transcript still says it."""
+    path = mending("s1").says(POOLER).says("Summary: port 6432", isCompactSummary=True).at(tmp_path / "t")
+    imported(inside, path)
+    kinds = {"learning.recorded", "session.summarised"}
+    seqs = [str(row[0]) for row in log(shell) if row[1] in kinds]
+    inside.document("erase", *seqs, "--reason", "personal", "--yes")
+    before = log(shell)
+
+    imported(inside, path)
+
+    assert len(seqs) == 3
+    assert log(shell) == before
+    assert b"6432" not in shell.file.read_bytes()
