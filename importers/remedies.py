@@ -66,7 +66,7 @@ _TESTS = re.compile(
     r"(?i)(?:\A|[/\\])(?:tests?|specs?|__tests__)[/\\]|[._-](?:test|spec)\.\w+\Z|(?:\A|[/\\])test_[^/\\]+\Z"
 )
 _NAMED = re.compile(
-    r"(?i)\w*(?:error|exception|fatal|panic(?:ked)?|denied|refused|cannot|can't|could not|couldn't|failed|failure"
+    r"(?i)(?:error|exception|fatal|panic(?:ked)?|denied|refused|cannot|can't|could not|couldn't|failed|failure"
     r"|undefined|not found|no such|invalid|mismatch|expected|unable|missing|unknown|unresolved|killed)\b"
 )
 _THROWN = re.compile(r"^\s*(?:[\w.]+\.)?\w*(?:Error|Exception|Warning|Interrupt|Exit)\b(?::|$|\s-)")
