@@ -155,7 +155,7 @@ class Book:
 
     def is_unchanged(self, path: str) -> bool:
         """Tell whether a transcript is as it was when it was read, by size, time and number of the file."""
-        known = self._sources.get(path) if self._opened() is not None else None
+        known = self._sources.get(_plain(path)) if self._opened() is not None else None
         if known is None or self._whole:
             return False
         try:
@@ -169,7 +169,7 @@ class Book:
         if connection is None:
             return Start(0, 1, NEVER)
         try:
-            known = self._sources.get(path) or self._new(connection, path)
+            known = self._sources.get(_plain(path)) or self._new(connection, _plain(path))
             if known.next_at and not (known.stamp.startswith(f"{self._version}:") and _is_same(stream, known)):
                 known = known._replace(next_at=0, next_line=1, back_at=0, back_line=1)
             # Of before the reading: what is written meanwhile is looked for again.
@@ -473,6 +473,11 @@ def name(text: str) -> str:
     if len(text) == 36 and text[8:24:5] == "----" and not text.strip("0123456789abcdefABCDEF-"):
         return text
     return redact.guarded("a turn's name", text).text
+
+
+def _plain(path: str) -> str:
+    """Return a path as SQLite can hold it: bytes that are no text have a mark in their place."""
+    return path.encode("utf-8", "replace").decode()
 
 
 # -- files -------------------------------------------------------------------------------------------------------------

@@ -572,6 +572,20 @@ def test_what_is_written_while_a_transcript_is_read_is_not_missed(tmp_path: Path
     assert texts(tmp_path)[-1] == "late"
 
 
+def test_a_path_that_is_no_text_is_read_too(tmp_path: Path) -> None:
+    """Names of files are bytes."""
+    path = os.fsdecode(os.fsencode(tmp_path) + b"/t\xff.jsonl")
+    with open(path, "wb") as file:
+        file.write(line(1, "one"))
+    with book(tmp_path) as one:
+        with into(one), opened(path) as found:
+            list(found)
+        one.settle()
+        assert not one.remarks
+
+    assert texts(tmp_path) == ["one"]
+
+
 def test_nothing_is_made_where_no_transcript_is_read(tmp_path: Path) -> None:
     """An import of notes leaves no index behind."""
     with book(tmp_path) as one:
