@@ -215,8 +215,10 @@ class Turns:
     def _read(self, statement: str, binds: dict[str, Any]) -> list[tuple[Any, ...]]:
         if not os.path.lexists(self.path):
             return []
-        connection = opened(self.path, "ro")
+        # Where it may be written, so that what a killed import left half done goes; nothing else is changed.
+        connection = opened(self.path, "rw" if os.access(self.path, os.W_OK) else "ro")
         try:
+            connection.execute("PRAGMA query_only = 1").fetchall()
             if connection.execute("PRAGMA user_version").fetchone()[0] == 0:
                 return []  # another process is making it
             return connection.execute(statement, binds).fetchall()

@@ -4,6 +4,8 @@ import json
 import os
 import sqlite3
 import stat
+import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -458,6 +460,29 @@ def test_what_is_no_file_is_left_alone(tmp_path: Path) -> None:
 
     assert "no regular file" in unfilled(tmp_path)
     assert not (tmp_path / "elsewhere.db").exists()
+
+
+KILLED = """
+import os, sqlite3, sys
+connection = sqlite3.connect(sys.argv[1], isolation_level=None)
+connection.execute("PRAGMA cache_size = 5")
+connection.execute("BEGIN IMMEDIATE")
+connection.execute("UPDATE turn SET text = text || 'half'")
+for number in range(2_000):
+    row = (number + 1_000, str(number), 1, number, "s", None, None, "agent", 0, 0, 0, "x" * 500, 1)
+    connection.execute(f"INSERT INTO turn VALUES ({', '.join('?' * 13)})", row)
+os._exit(9)
+"""
+
+
+def test_an_import_that_was_killed_while_it_wrote_is_no_fault_of_the_file(tmp_path: Path) -> None:
+    """Whoever asks next sees what was there before."""
+    old_and_new(tmp_path)
+    done = subprocess.run([sys.executable, "-c", KILLED, str(tmp_path / "turns.db")], check=False)
+
+    assert (done.returncode, (tmp_path / "turns.db-journal").exists()) == (9, True)
+    assert kept(tmp_path).fault() is None
+    assert [turn.text for turn in kept(tmp_path).search("saucer").turns] == ["saucer"]
 
 
 def test_a_file_that_is_held_is_said_to_be(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
