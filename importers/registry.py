@@ -327,6 +327,8 @@ class _Scan:
             told += f"\n{self.notes.trust(path)}"
         self.looks[path] = now = _look(path, told, is_database=importer is None)
         kinds = [importer] if importer is not None else [one for one in table() if one.database is not None]
+        if importer is not None and importer.by_place and not _is_kept(path):
+            return None
         passing = ((one, self._unchanged(now, one)) for one in kinds)
         return next(((one, items) for one, items in passing if items is not None), None)
 
@@ -435,6 +437,13 @@ class _Scan:
             part.marks,
             part.passed,
         )
+
+
+def _is_kept(path: str) -> bool:
+    """Tell whether the session index needs nothing of a transcript that has not changed."""
+    from importers.transcript import is_kept
+
+    return is_kept(path)
 
 
 def _look(path: str, told: str, *, is_database: bool) -> Look:

@@ -28,6 +28,7 @@ from ledger.cli_sources import (
     Chosen,
     Pass,
     bring,
+    kept_turns,
     listed,
     narrowed,
     others,
@@ -163,7 +164,8 @@ def brought(call: Call, ledger: "Ledger", sources: "list[Place]", chosen: Chosen
     """Read sources and bring the ledger up to them."""
     given = call.given
     how = Pass(lambda reading: narrowed(reading, chosen), chosen.since, given.again, given.dry_run, bar)
-    with said_when_interrupted(call, ledger):
+    turns = kept_turns(call, ledger, again=bool(given.again), is_dry=bool(given.dry_run))
+    with said_when_interrupted(call, ledger), turns:
         done, rows = bring(ledger, sources, how)
     document: dict[str, Any] = told(done) | {"sources": rows}
     said_aside(call, document)

@@ -13,7 +13,7 @@ from ledger import cli_text, handover, place
 from ledger.cli_call import Call, Result
 from ledger.cli_import import lines_of, opened, said_aside, said_when_interrupted
 from ledger.cli_progress import bar
-from ledger.cli_sources import FAILED, Chosen, Pass, bring, narrowed, off_paths, told, usual, without
+from ledger.cli_sources import FAILED, Chosen, Pass, bring, kept_turns, narrowed, off_paths, told, usual, without
 from ledger.errors import BadInput
 from ledger.model import plain
 from ledger.sole import sole
@@ -55,7 +55,9 @@ class _Sweep:
     def result(self) -> Result:
         """Do it, and say what came of it."""
         due, is_dry = self._due(), bool(self._call.given.dry_run)
-        with said_when_interrupted(self._call, self._ledger):
+        again = bool(self._call.given.again)
+        turns = kept_turns(self._call, self._ledger, again=again, is_dry=is_dry)
+        with said_when_interrupted(self._call, self._ledger), turns:
             done, rows = self._brought(due)
         taken = [path for path in due if os.path.realpath(path) not in self._off]
         document: dict[str, Any] = told(done) | {"sources": rows}

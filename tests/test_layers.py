@@ -72,6 +72,7 @@ LEVELS = {
         "begin",
         "hook",
         "usage",
+        "turns",
     ),
     3: (
         "results",
@@ -105,6 +106,8 @@ LEVELS = {
         "evals",
         "replay",
         "rescan",
+        "turns_add",
+        "turns_drop",
         "intent",
         "tokens",
         "fence",
