@@ -171,7 +171,7 @@ def _read_rows(connection: sqlite3.Connection, found: _Memories, names: list[str
         for row in foreign_sqlite.rows(connection, TABLE, names):
             total += 1
             try:
-                if sum(len(one) for one in row.values() if isinstance(one, (str, bytes))) > LINE_BYTES:
+                if row is None or sum(len(one) for one in row.values() if isinstance(one, (str, bytes))) > LINE_BYTES:
                     raise Unreadable(f"it is longer than {LINE_BYTES:,} bytes")
                 check(row)
                 found.take(row, None)

@@ -140,7 +140,7 @@ def database(connection: sqlite3.Connection, path: str, project: str | None = No
     try:
         for row in foreign_sqlite.rows(connection, TABLE, [name for name in names if name in _READ]):
             try:
-                if sum(len(one) for one in row.values() if isinstance(one, (str, bytes))) > LINE_BYTES:
+                if row is None or sum(len(one) for one in row.values() if isinstance(one, (str, bytes))) > LINE_BYTES:
                     raise Unreadable(f"it is longer than {LINE_BYTES:,} bytes")
                 check(row)
                 name = name_in_locator(row.get("memory_id"))

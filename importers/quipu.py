@@ -117,6 +117,8 @@ def _marks(connection: sqlite3.Connection, state: str, folder: str) -> Marks:
     stale = 0
     wanted: list[str] = [name for name in ("rel", "superseded_by", "stale_note") if name in names]
     for row, _ in zip(foreign_sqlite.rows(connection, "doc", wanted), range(MARKS_MAX), strict=False):
+        if row is None:  # too large to be read
+            continue
         old, new = (_inside(folder, row[key]) for key in ("rel", "superseded_by"))
         if old is not None and new is not None and old != new:
             replaced[old] = new

@@ -551,7 +551,8 @@ class _Import:
             self.batch, counts["recorded"], counts["superseded"], counts["retracted"],
             max(0, unchanged - len(self.blocked)), counts["proposed"], counts["quarantined"],
             self.skipped + len(self.blocked), counts["sources_added"],
-            counts["sources_removed"], counts["restored"], masked, [*self.diagnostics, *self._skips()], remarks, (), made,
+            counts["sources_removed"], counts["restored"], masked, [*self.diagnostics, *self._skips()], remarks, (),
+            made,
         )  # fmt: skip
 
     def _skips(self) -> Iterable[Diagnostic]:
