@@ -21,9 +21,6 @@ TEXTS_FEW = 100
 HINTS_FEW = 16
 """Hints up to which each is looked for by itself."""
 
-START = 3
-"""First letters by which hints are sorted."""
-
 
 class Remembered:
     """Answers by word, made when first asked for; the oldest half is forgotten when there are too many."""
@@ -56,10 +53,13 @@ class Hints:
         self._short: list[tuple[str, int]] = []
         self._spans = frozenset(at for at, hint in enumerate(hints) if hint.split() != [hint])
         self._blank = [at for at, hint in enumerate(hints) if not hint.split()]
+        self._of_three: dict[str, list[int]] = {}
         for at, hint in enumerate(hints):
             part = max(hint.split(), key=len, default="")
-            if len(part) >= START:
-                self._by_start.setdefault(part[:START], []).append((part, at))
+            if len(part) > 3:
+                self._by_start.setdefault(part[:4], []).append((part, at))
+            elif len(part) == 3:
+                self._of_three.setdefault(part, []).append(at)
             elif part:
                 self._short.append((part, at))
         self._known = Remembered(self._within)
@@ -88,9 +88,12 @@ class Hints:
     def _within(self, word: str) -> tuple[int, ...]:
         """Return the numbers of the hints of which the longest part lies within a word."""
         found = [number for part, number in self._short if part in word]
-        by_start = self._by_start
-        for at in range(len(word) - START + 1):
-            started = by_start.get(word[at : at + START])
+        by_start, of_three = self._by_start, self._of_three
+        for at in range(len(word) - 2):
+            three = word[at : at + 3]
+            if three in of_three:
+                found += of_three[three]
+            started = by_start.get(word[at : at + 4])
             if started is not None:
                 found += [number for part, number in started if word.startswith(part, at)]
         return tuple(found)

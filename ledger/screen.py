@@ -412,11 +412,11 @@ def _begun_by(starts: dict[str, tuple[tuple[str, str], ...]]) -> tuple[Remembere
     here; nothing when neither is so.
     """
     single: dict[str, list[tuple[str, str]]] = {}
-    longer: dict[str, list[tuple[str, str]]] = {}
+    longer: dict[str, dict[str, list[tuple[str, str]]]] = {}
     for start, name in (one for ones in starts.values() for one in ones if len(one[0]) >= 3):
-        first, blank, _ = start.partition(" ")
+        first, blank, rest = start.partition(" ")
         if blank:
-            longer.setdefault(first, []).append((start, name))
+            longer.setdefault(first, {}).setdefault(rest.partition(" ")[0][:2], []).append((start, name))
         else:
             single.setdefault(start[:3], []).append((start, name))
 
@@ -425,7 +425,9 @@ def _begun_by(starts: dict[str, tuple[tuple[str, str], ...]]) -> tuple[Remembere
         return (names, word in longer) if names or word in longer else ()
 
     def two(pair: str) -> tuple[Any, ...]:
-        ones = longer.get(pair.partition(" ")[0], ())
+        first, _, second = pair.partition(" ")
+        by_second = longer[first]
+        ones = [one for key in dict.fromkeys((second[:2], second[:1], "")) for one in by_second.get(key, ())]
         return tuple(one for one in ones if pair.startswith(one[0]) or one[0].startswith(pair + " "))
 
     return Remembered(begun), Remembered(two)
