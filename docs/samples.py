@@ -156,7 +156,7 @@ def play(session: Session) -> None:
     session.run("query", "pooler 6543", "--include-superseded")
     session.run("show", new)
     session.run("show", one)
-    session.run("show", noted)
+    session.run("show", noted, "--source")
     session.run("history", new)
     session.run("pin", new)
     session.run("unpin", new)
