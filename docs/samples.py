@@ -78,6 +78,21 @@ def hooked(session: Session, payload: dict[str, str]) -> None:
         sys.stdin = before
 
 
+def spoken(session: Session) -> None:
+    """Ask for what was said in a session, take it out and read it anew."""
+    told = {
+        "type": "user", "uuid": "u-1", "sessionId": "s-1", "cwd": "/w/demo", "timestamp": "2026-11-28T09:12:00Z",
+        "message": {"role": "user", "content": "why does the kettle whistle?"},
+    }  # fmt: skip
+    path = session.folder / "t.jsonl"
+    path.write_text(json.dumps(told) + "\n", "utf-8")
+    session.run("import", path)
+    session.run("said", "kettle")
+    session.run("said")
+    session.run("said", "--prune", "--older-than", "2026-11-29")
+    session.run("said", "--rebuild")
+
+
 def answers() -> dict[str, str]:
     """Return the shape of every command's document, by the command's name."""
     found = documents()
@@ -194,6 +209,7 @@ def play(session: Session) -> None:
     leak.write_text(json.dumps({"kind": "evidence", "text": "password: " + "Otter!" + "raven42"}) + "\n", "utf-8")
     session.run("verify", "--secrets", expected=Unwell.exit_code)
     leak.unlink()
+    spoken(session)
     session.run("backup", session.folder / "copy.db")
     shared = "Restart the gateway after each change of its settings."
     first = session.record("record", "settings of the gateway", f"{shared} Ask Rosalind for the key.")

@@ -49,6 +49,11 @@ def project_of(path: str) -> str | None:
     return name_of(repository) if repository is not None else None
 
 
+def session_project(cwd: str) -> str:
+    """Return the project of a session by the folder it worked in: of its repository, else the folder's name."""
+    return project_of(cwd) or folder_name(cwd)
+
+
 def repository_of(path: str) -> Repository | None:
     """Return the repository around a path, looking upward from it."""
     folder = os.path.realpath(path)

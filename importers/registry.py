@@ -5,6 +5,7 @@ parts of their folders, have a module of their own (`note_scan.py`). Nothing is
 taken from the environment but what is passed in.
 """
 
+import hashlib
 import os
 import sqlite3
 import stat
@@ -29,6 +30,9 @@ HEAD_BYTES = 4_096
 """How much of a file is looked at to tell what it is."""
 
 default_places = projects.default_places
+
+DATABASES = "databases"
+"""Stands for the kinds whose files may be databases: which of them a database is, its tables say."""
 
 PASTED = "pasted"
 """Stands for the path of a text that was pasted."""
@@ -302,28 +306,31 @@ class _Scan:
     # -- passing over -----------------------------------------------------------------------------------------------
 
     def _pass_rows(self) -> None:
-        """Pass over what has not changed: a transcript by itself, all other files and databases together or not at all,
+        """Pass over what has not changed: a transcript by itself, files and databases of a kind together or not at all,
         because one of them may outrank another."""
-        told = "\n".join((self.project or "", *sorted(self.databases), *sorted(self.listed)))
-        found: dict[str, tuple[Importer, int] | None] = {}
+        groups: dict[str, list[tuple[str, Importer | None]]] = {}
         for path, importer in [*self.listed.items(), *((path, None) for path in self.databases)]:
-            self.looks[path] = now = self._look(path, importer, told)
-            kinds = [importer] if importer is not None else [one for one in table() if one.database is not None]
-            passing = ((one, self._unchanged(now, one)) for one in kinds)
-            found[path] = next(((one, items) for one, items in passing if items is not None), None)
-        rows = [path for path in found if path in self.databases or not self.listed[path].by_place]
-        is_same = all(found[path] is not None for path in rows)
-        for path, known in found.items():
-            if known is not None and (is_same or path not in rows):
-                self._part(known[0].kind, self._trust(path, known[0])).passes(path, known[1])
-                self.listed.pop(path, None)
-                self.databases.pop(path, None)
+            kind = DATABASES if importer is None or importer.database is not None else importer.kind
+            groups.setdefault(path if importer is not None and importer.by_place else kind, []).append((path, importer))
+        for group in groups.values():
+            told = "\n".join((self.project or "", *sorted(path for path, _ in group)))
+            known = [self._known(path, importer, told) for path, importer in group]
+            for (path, _), one in zip(group, known, strict=True):
+                if one is not None and None not in known:
+                    self._part(one[0].kind, self._trust(path, one[0])).passes(path, one[1])
+                    self.listed.pop(path, None)
+                    self.databases.pop(path, None)
 
-    def _look(self, path: str, importer: Importer | None, told: str) -> Look:
-        """Look at a file before it is read; how it is read is completed by its kind."""
+    def _known(self, path: str, importer: Importer | None, told: str) -> tuple[Importer, int] | None:
+        """Look at a file before it is read; return whose it is and how many drafts it makes, None when it is read."""
         if importer is not None and importer.by_place:
-            told = f"{self.project or ''}\n{self.notes.trust(path)}"
-        return checkpoints.look(path, "", told, () if importer is not None else (path + "-wal", path + "-journal"))
+            told += f"\n{self.notes.trust(path)}"
+        self.looks[path] = now = _look(path, told, is_database=importer is None)
+        kinds = [importer] if importer is not None else [one for one in table() if one.database is not None]
+        if importer is not None and importer.by_place and not _is_kept(path):
+            return None
+        passing = ((one, self._unchanged(now, one)) for one in kinds)
+        return next(((one, items) for one, items in passing if items is not None), None)
 
     def _unchanged(self, now: Look, importer: Importer) -> int | None:
         return self.seen.unchanged(now._replace(how=importer.kind + now.how)) if self.seen is not None else None
@@ -430,6 +437,23 @@ class _Scan:
             part.marks,
             part.passed,
         )
+
+
+def _is_kept(path: str) -> bool:
+    """Tell whether the session index needs nothing of a transcript that has not changed."""
+    from importers.transcript import is_kept
+
+    return is_kept(path)
+
+
+def _look(path: str, told: str, *, is_database: bool) -> Look:
+    """Look at a file, a database with its log, or all files of a folder; how it is read is completed by its kind."""
+    if not os.path.isdir(path):
+        return checkpoints.look(path, "", told, (path + "-wal", path + "-journal") if is_database else ())
+    inside = files.walk(path, "").files
+    now = checkpoints.look(path, "", told, inside)
+    whole = "\n".join((now.stamp, *inside)).encode("utf-8", "surrogateescape")
+    return now._replace(stamp=hashlib.sha256(whole).hexdigest() if now.stamp else "")
 
 
 def _of_files(parsed: Parsed) -> Parsed:

@@ -14,7 +14,6 @@ from collections import OrderedDict
 from typing import NamedTuple
 
 from importers.transcript import Called, Output, Turn
-from ledger import prompt
 
 FAILURES_MAX = 50
 """Failures of one session that wait for their remedy; the oldest is given up."""
@@ -24,6 +23,12 @@ CALLS_MAX = 200
 
 CHANGES_MAX = 6
 """Most changes between failure and success: more is work, and no remedy."""
+
+LINES_MAX, LINE_CHARS = 100, 400
+"""Lines of an output that are looked at, from its beginning and from its end, and what is looked at of each."""
+
+STOPPED_CHARS = 1_000
+"""Where the client says that a command was stopped: at the beginning."""
 
 PART_CHARS = 240
 """Characters shown of each part of a change, and of an error."""
@@ -59,6 +64,10 @@ _CODE = re.compile(r"(?im)^\s*(?:error: )?(?:command failed with )?exit (?:code|
 _PROSE = (".md", ".txt", ".rst", ".adoc")
 _TESTS = re.compile(
     r"(?i)(?:\A|[/\\])(?:tests?|specs?|__tests__)[/\\]|[._-](?:test|spec)\.\w+\Z|(?:\A|[/\\])test_[^/\\]+\Z"
+)
+_NAMED = re.compile(
+    r"(?i)(?:error|exception|fatal|panic(?:ked)?|denied|refused|cannot|can't|could not|couldn't|failed|failure"
+    r"|undefined|not found|no such|invalid|mismatch|expected|unable|missing|unknown|unresolved|killed)\b"
 )
 _THROWN = re.compile(r"^\s*(?:[\w.]+\.)?\w*(?:Error|Exception|Warning|Interrupt|Exit)\b(?::|$|\s-)")
 
@@ -123,7 +132,7 @@ class Watch:
         command, variables = normalised(call.command)
         if not output.is_error:
             return self._succeeded(command, variables, call.command, turn)
-        if not _STOPPED.search(output.text):
+        if not _STOPPED.search(output.text[:STOPPED_CHARS]):
             self._failed(command, variables, output.text, turn.cwd)
         return None
 
@@ -195,12 +204,13 @@ def normalised(command: str) -> tuple[str, frozenset[str]]:
 
 def error_of(text: str, cwd: str | None) -> str | None:
     """Return the line of an output that names the error, None when it says nothing."""
-    lines = [line.strip() for line in _CODE.sub("", text).splitlines() if line.strip()]
-    if not lines:
+    filled = [line.strip()[:LINE_CHARS] for line in _CODE.sub("", text).splitlines() if line.strip()]
+    if not filled:
         return None
-    thrown = [line for line in lines if _THROWN.search(line)]
-    named = prompt.condensed("```\n" + "\n".join(lines[:400]) + "\n```")[1]
-    best = thrown[-1] if thrown else named[0] if named else lines[0]
+    lines = filled if len(filled) <= 2 * LINES_MAX else [*filled[:LINES_MAX], *filled[-LINES_MAX:]]
+    thrown = [line for line in lines if _THROWN.match(line)]
+    named = next((line for line in lines if _NAMED.search(line)), lines[0])
+    best = thrown[-1] if thrown else named
     return _shown(best.replace(f"{cwd}/", "") if cwd and len(cwd) > 1 else best)
 
 

@@ -30,6 +30,12 @@ _HEAD = re.compile(
     rb'\A(?:\xef\xbb\xbf)?\s*\{(?=.{0,4000}?"type"\s*:)(?=.{0,4000}?"(?:sessionId|parentUuid|leafUuid|messageId|uuid)"\s*:)',
     re.DOTALL,
 )
+_BEFORE = re.compile(r"\A(?:This session is being continued|<client text).{0,4000}?(?:\A|\s)Summary:\s+", re.DOTALL)
+_BEHIND = re.compile(
+    r"\n\s*(?:If you need specific details from before|(?:Please )?[Cc]ontinue the conversation from where"
+    r"|Recent messages are preserved).*\Z",
+    re.DOTALL,
+)
 _OTHERS = re.compile(rb'"type"\s*:\s*"(?:session_meta|response_item|event_msg|turn_context|entity|relation)"')
 
 
@@ -86,7 +92,7 @@ class Gatherer:
             if not turn.is_aside:
                 self._said += self._statements(turn)
         elif turn.speaker == "summary" and not turn.is_robot and not turn.is_aside:
-            about = SessionText(turn.session, self._project_of(turn.cwd), turn.text, turn.at)
+            about = SessionText(turn.session, self._project_of(turn.cwd), summary_of(turn.text), turn.at)
             self._summaries[turn.session] = about
         elif turn.speaker in ("agent", "tool"):
             self._mended += [self._mending(one) for one in self._watch(turn.session).hear(turn)]
@@ -146,6 +152,11 @@ class Gatherer:
             found = projects.project_of(cwd) if cwd is not None and is_place else None
             self._projects[cwd] = found or projects.folder_name(cwd or os.path.dirname(self._path))
         return self._projects[cwd]
+
+
+def summary_of(text: str) -> str:
+    """Return a compaction's summary as the client hands it to hooks: without what it says before and behind it."""
+    return _BEHIND.sub("", _BEFORE.sub("", text, count=1)).strip()
 
 
 def merged(parsed: Iterable[Parsed]) -> list[Draft]:

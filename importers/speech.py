@@ -5,7 +5,7 @@ begins with "from now on", orders with "always" or "never", says what "we" do,
 or puts one thing in the place of another) and nothing in it says otherwise: a
 question, one occasion, what somebody else says, what might be, an irony, a
 complaint, a tale. Forms, never words of a trade. All patterns are for lower
-case, with plain apostrophes and what stands in quotes taken out.
+case, with plain apostrophes and what stands in quotes taken out. A long module, because it is one table.
 """
 
 import re
@@ -15,7 +15,8 @@ _C = r"(?:\A|[,;–—]\s*|\s-\s|\b(?:and|but|so|also|und|et|y|e|en|и|,)\s+)(?:
 
 _REPO = r"(?:repo(?:sitory)?|project|code ?base|monorepo|package|workspace)"
 _NOT_RULE = (
-    r"(?!(?:mind|again|seen|heard|knew|got|happened|found|had|been|saw|thought|understood|worked|did|was|were|nice"
+    r"(?!(?:mind|again|seen|heard|knew|got|happened|found|had|been|saw|thought|understood|worked|built|ran|sent"
+    r"|wrote|broke|came|went|felt|met|meant|did|was|were|nice"
     r"|good|great|fun|funny|a|an|the same|like|on|sure|said|told|know|before|ending|fails?|breaks?|works?|returns?"
     r"|that|this|the|there|\w{4,}(?<!e)ing|\w{3,}(?<!emb)(?<!ne)(?<!fe)(?<!se)(?<!spe)(?<!exce)(?<!proce)(?<!sh)ed)\b)"
 )
@@ -23,6 +24,8 @@ _NOT_RULE = (
 
 _PAST = (
     r"(?!(?:\w+ )?(?:had|were|was|did|got|found|wanted|thought|knew|saw|used to|made|came|went|took|have|need|see|get"
+    r"|built|sent|wrote|ran|broke|held|kept|spent|left|lost|felt|meant|began|chose|understood|end up|keep \w+ing"
+    r"|run into|forget|struggle|lose|hit|seem|wonder|happen"
     r"|said|know|understand|care|think|\w{2,}(?<!emb)(?<!ne)(?<!fe)(?<!se)(?<!spe)(?<!exce)(?<!proce)ed)\b)"
 )
 _INSTEAD = (
@@ -30,9 +33,9 @@ _INSTEAD = (
     r" (?!that|this|it\b)\S"
 )
 _ORDERS = (
-    r"(?:use|prefer|run|call|import|write|name|rename|put|go with|stick (?:to|with)|stay with|take|choose|pick|profile"
-    r"|build|deploy|install|test|format|log|store|return|raise|throw|read|generate|sort|keep|make|do|add|wrap|mock"
-    r"|bump|tag|merge|document)"
+    r"(?:(?:use|prefer|import|install|write|log|store|stick (?:to|with)|stay with|go with|pick|choose|commit|push"
+    r"|merge|tag"
+    r"|release|document)(?! (?:the|an?|this|that|it|these|those|my|your)\b)|run|test|build|deploy|format|profile|lint)"
 )
 
 RULES = {
@@ -84,7 +87,8 @@ RULES = {
         r"|(?:the )?next time(?! (?:i|we)\b)|(?:das )?nächstes? mal|la prochaine fois|la próxima vez|da próxima vez"
         r"|la prossima volta|(?:de )?volgende keer|в следующий раз"
         r"|с этого (?:момента|дня)|отныне|впредь|с сегодняшнего дня|в дальнейшем|на будущее)\b"
-        r"(?!,? (?:i|i'll|i'm|i am|he|she|they|ich|je|yo|eu|io|ik|я)\b)(?!.*\b(?:might|maybe|could|would|perhaps)\b)"
+        r"(?!,? (?:i'll|i'm|i (?:am|will|have|want|trust|guess|do|use|only|just|can)|he|she|they|ich|je|yo|eu|io|ik"
+        r"|я)\b)(?!.*\b(?:might|maybe|could|would|perhaps)\b)"
         r"|\A(?:今後|これから|以後|次から|次回から)(?:は|、|も)?|(?:\A|[，,]|我们|咱们)(?:以后|以後|今后"
         r"|从现在(?:开始|起)"
         r"|从今(?:天|往|以)?(?:后|起|开始)|往后)"
@@ -101,15 +105,18 @@ RULES = {
         r"|as a (?:general )?rule"
         r"|grundsätzlich|prinzipiell|ohne ausnahme|sans exception|sin excepción|sem exceção|senza eccezioni"
         r"|zonder uitzondering|без исключений)\b"
-        r"|\b(?:is|are) (?:strictly )?(?:deprecated|forbidden|banned|off[- ]limits|not allowed|mandatory|required for"
-        r"|verboten|interdit\w*|prohibid\w*|proibid\w*|vietat\w*|verboden)\b|\b(?:запрещен\w*|запрещено|нельзя)\b"
+        r"|(?<!\bit )(?<!\bthis )(?<!\bthat )\b(?:is|are) (?:strictly )?(?:forbidden|banned|off[- ]limits|mandatory"
+        r"|deprecated[,;]"
+        r".*\buse|verboten|interdit\w*|prohibid\w*|proibid\w*|vietat\w*|verboden)\b|\b(?:запрещен\w*|запрещено"
+        r"|нельзя)\b"
         r"|\b(?:ist|sind|est|sont|es|está|están|é|são|è|sono|zijn) (?:\w+ )?(?:verboten|pflicht|interdit\w*"
         r"|obligatoire\w*"
         r"|prohibid\w*|obligatori\w*|proibid\w*|obrigatóri\w*|vietat\w*|verboden|verplicht)\b"
         r"|\byou (?:must not|mustn't|may not) \w+ \S|\bplus jamais\b|\bбольше не \w+ \S"
         r"|\bkein\w* .*\b(?:in|im|für) (?:den|der|dem|das|alle\w*|unser\w*) "
         r"|\b(?:nobody|no one) (?:should|may|must|is allowed)\b"
-        r"|\b(?:every|each|all|any) (?:[\w-]+ ){1,3}(?:needs?|must|has to|have to|requires?|goes? (?:in|to|through"
+        r"|\b(?:every|each|all|any) (?:[\w-]+ ){1,3}(?:needs?(?! (?:about |around |~)?\d)|must|has to|have to"
+        r"|requires?|goes? (?:in|to|through"
         r"|under))\b"
         r"|\b(?:have to|has to|must|need to|should|make sure|run|update|regenerate|bump) .*\b(?:after|before|for|on"
         r"|with|in)"
@@ -134,15 +141,20 @@ RULES = {
         r"|we|it|this|that|wir|man)\b)\w{3,} (?:bitte )?(?:nie(?:mals)?|immer|keinesfalls|nooit|altijd) \w+"
         r"|\b(?:darf|dürfen|soll|sollen|muss|müssen|mag|moet|moeten) (?:\S+ ){0,4}(?:nie(?:mals)?|immer|nooit|altijd)\b"
         r"|\bwerden (?:\S+ ){0,3}nie(?:mals)?\b"
-        rf"|{_C}(?:ne |n')?(?:jamais|toujours) (?!aussi|la même|le même|en)\w+ \S|{_C}ne (?:jamais|\w+ jamais) \w+"
+        rf"|{_C}(?:ne |n')?(?:jamais|toujours) (?!vu\b|eu\b|compris|aussi|la même|le même|en)\w+ \S|{_C}ne (?:jamais"
+        rf"|\w+ jamais) \w+"
         r"|\A(?!(?:ça|ce|c'est|il|elle|je|tu|est|pas)\b)\w+(?:e|ez|s) (?:toujours|jamais) \w+|\An['e] ?\w+ (?:jamais"
         r"|pas)"
         r" .*\bdans (?:ce|notre)\b|\b(?:doit|doivent|faut) (?:\w+ ){0,3}(?:toujours|jamais)\b"
-        rf"|{_C}(?:nunca|jamás|jamais|siempre|sempre) (?!falla|falha|igual|lo mismo|o mesmo|tarda|es\b|é\b|così"
+        rf"|{_C}(?:nunca|jamás|jamais|siempre|sempre) (?!me\b|te\b|nos\b|mi\b|ti\b|ci\b|falla|falha|igual|lo mismo"
+        rf"|o mesmo|tarda|es\b|é\b|così"
         rf"|uguale|la"
-        r" stessa|foi|fue|\w+(?:ando|endo|indo)\b|pasa|funciona|pens\w+|imagin\w+|vi\b|visto|he\b|ha\b)\w+ \S"
+        r" stessa|foi|fue|\w+(?:ando|endo|indo)\b|pasa|funciona|pens\w+|imagin\w+|hab[ií]a\w*|tinha\w*|tive\b|vi\b"
+        r"|visto|he\b|ha\b)\w+ \S"
         r"|\A(?!(?:esto|eso|isto|isso|questo|il|el|o|a|la|lo|ele|ela)\b)\w+ (?:siempre|sempre) \w+ \S"
-        r"|\Anon (?!\w+a mai\b|\w+e mai\b|\w+o mai\b)\w+ mai \S|\A(?:mai|nooit|altijd) (?!di nuovo\b|weer\b|più\b"
+        r"|\Anon (?!\w+a mai\b|\w+e mai\b|\w+o mai\b)\w+ mai \S|\Anon \w+(?:are|ere|ire) mai \S|\A(?:mai|nooit"
+        r"|altijd) (?!visto\b|capito\b|avuto\b"
+        r"|di nuovo\b|weer\b|più\b"
         r"|ge\w+(?:t|d|en)\b|gedacht|pens\w+)\w+ \S"
         rf"|{_C}(?:никогда не|всегда|ни в коем случае не|ни за что не) (?!\w+(?:л|ла|ло|ли|ает|яет|ит|ся|лся)\b)\w+ \S"
         r"|絶対に.*(?:ない(?:で|こと|でください)?|禁止|だめ|ダメ)|(?:必ず|常に).*(?:して|こと|ください|する)[。！]?\Z"
@@ -158,11 +170,15 @@ RULES = {
         rf"|(?:use|prefer|run|deploy|write|log|name|store|keep|build|test|format) .*(?:{_INSTEAD}"
         rf"|\bhere\b|\beverywhere\b|\b(?:in|for) (?:this|our|the|all) {_REPO}s?\b)|(?:stick|stay) (?:to|with) "
         rf"|avoid \w"
-        r"|(?:format|lint|test|build|deploy|bundle|log|version|tag|release|package|document|mock|store|sign|install"
+        r"|(?:mark|annotate|prefix|format|lint|style|test|build|deploy|bundle|log|version|tag|release|package"
+        r"|document|mock|store|sign"
+        r"|install"
         r"|manage|pin"
         r"|write|name|ship|generate) (?:[\w-]+ ){0,3}(?:with|via|through|by|using|to|in) \w)"
+        r"|\blet's (?:always|never) \w|\bwe (?:call|spell|name) (?:it|this|them) \w"
         r"|\bwe(?:'re| are|'ve| have)? (?:on [\w. ]+ now\b|not using|stopped using|moved (?:off|to|from|away)"
         r"|switched (?:to|from)|migrated (?:to|from|off)|dropped|replaced|standardi[sz]ed on|got rid of)"
+        r"(?!.*\b(?:fail\w*|slow\w*|broke\w*|errors?|since|yesterday|last (?:week|month|year))\b)"
         r"|\b(?:wir sind auf|on est passés? à|nous sommes passés à|nos pasamos a|hemos migrado a|migramos (?:para|pra)"
         r"|siamo passati a|we zijn overgestapt op|мы перешли на|ya no usamos|não usamos mais|non usiamo più) \S"
         r"|\bthe (?:rule|convention|policy|standard)(?: here| for [\w -]{2,30}?| in (?:this|our) [\w-]+)?(?: is\b|\s*:)"
@@ -174,10 +190,13 @@ RULES = {
         r" (?:\S+ ){0,5}(?:nie(?:mals)?|immer|nicht mehr|kein\w*|nur)\b"
         r"|\b(?:wij|we) (?!(?:hadden|hebben|waren|zijn|moesten|wilden|konden)\b)\w+ (?:\S+ ){0,4}(?:nooit|altijd"
         r"|niet meer|geen|alleen)\b"
-        r"|\b(?:on|nous) (?:n'|ne )\w+ (?:jamais|plus|pas|que)\b|\b(?:on|nous) (?!a |avons )\w+ toujours\b"
-        r"|\b(?:nunca|siempre|sempre|jamás|jamais|só|solo|ya no|já não) \w+(?:amos|emos|imos)\b"
-        r"|\b(?:a gente|nós|nosotros) (?:nunca|sempre|siempre|não|no|só|solo) \w+"
-        r"|\bnon \w+iamo (?:mai|più)\b|\b\w+iamo (?:sempre|solo)\b"
+        r"|\b(?:on|nous) (?:n'(?!a |avait |avons |est |était |arrive )|ne (?!sait|peut|voit|comprend|savons"
+        r"|pouvons))\w+"
+        r" (?:jamais|plus|pas|que)\b|\b(?:on|nous) (?!a |avons )\w+ toujours\b"
+        r"|\b(?:nunca|siempre|sempre|jamás|jamais|só|solo|ya no|já não)"
+        r" (?!hemos|habíamos|tuvimos|supimos|vimos|pudimos|tenemos|tivemos|temos|podemos)\w+(?:amos|emos|imos)\b"
+        r"|\b(?:a gente|nós|nosotros) (?:nunca|sempre|siempre|não|no|só|solo) (?!\w+(?:eu|ou|iu|ia|ava)\b)\w+"
+        r"|\bnon (?!abbiamo|siamo|possiamo|sappiamo|riusciamo)\w+iamo (?:mai|più)\b|\b\w+iamo (?:sempre|solo)\b"
         r"|\bмы (?:никогда не|всегда|больше не|только|не) \w+(?:ем|им|ём)(?:ся)?\b"
         r"|うち(?:では|は).*(?:使|する|しない)|(?:我们|咱们)(?:从来?不|永远不|绝不|一律|只|都|总是|统一|不再|不)"
         r"(?!知道|能|会|明白|需要|了解|是)"
@@ -200,12 +219,16 @@ RULES = {
         r"|(?:这个|本|我们的)(?:仓库|项目|代码库)(?:里|中|内)?.*(?:不要|别|必须|只|都|统一|不用)"
     ),
     "instead": (
-        r"\A(?!(?:it|this|that|they|there)\b)(?!.*\b(?:fail\w*|break\w*|crash\w*|errors?|works?|happens?|shows?"
+        r"\A[a-z]+ .*\bwith .*,? (?:not|never) with \w|\A(?!(?:it|this|that|they|there)\b)(?!.*\b(?:fail\w*|break\w*"
+        r"|crash\w*|errors?|works?|happens?|shows?|bugs?|problems?|issues?|cause|culprit|i think|probably|seems?|looks"
         r"|returns?|was"
         r"|were|got|slow\w*|hangs?)\b).*, not (?:in|on|from|with|by|via|under|as|at|to|into|through|next to) \w"
-        r"|\A[`\w.+/-]+,? not [`\w.+/-]+\W*\Z|\A[\w.+/-]+ over [\w.+/-]+\W*\Z|\Ainstead of \w.*, (?:please )?\w+ \S"
-        r"|\Ano [\w-]+\b.*\bplease\b|\bwe(?:'ve| have)? (?:decided|agreed) (?:to|that|on|against) \w"
-        r"|, never (?!again\b|mind\b)[\w.+-]+\W*\Z|\A(?:don't|do not) use (?!(?:the|that|this|it|an?|my|your|any)\b)\w"
+        r"|\A[`\w.+/-]+, not [`\w.+/-]+\W*\Z"
+        r"|\Ainstead of \w.*, (?:please )?(?:use|run|call|write|put|import|do|go|prefer|return|raise|throw)\b \S"
+        r"|\Ano (?!(?:tests?|changes?|code|explanations?|comments?|hurry|rush|need|problems?|questions?|details|more"
+        r"|markdown)\b)"
+        r"[\w-]+\b.*\bplease\b|\bwe(?:'ve| have)? (?:decided|agreed) (?:to|that|on|against) \w"
+        r"|, never [a-z]*[_\d./][\w./-]*\W*\Z|\A(?:don't|do not) use (?!(?:the|that|this|it|an?|my|your|any)\b)\w"
         r"|\A(?:não use|no uses|non usare|n'utilise(?:z)? pas|(?:nutze?|verwende?) (?:bitte )?(?:nicht|kein\w*)"
         r"|gebruik (?:geen|niet)|не используй(?:те)?) (?!(?:ça|ce|isso|esto|questo|das|dat|это)\b)\w"
         r"|\A(?:no|nein|non|não|nee|нет|nope),? (?:not|nicht|pas|não|niet|не|no) \S+.*\b(?:we|wir|on|usamos|usiamo"
@@ -213,7 +236,7 @@ RULES = {
         r"|\A(?:please,? )?no (?!(?:errors?|tests?|changes?|one|idea|luck|problems?|need|way"
         r"|worries)\b)[\w-]+s\b.*\b(?:in|on)"
         r" (?:commit\w*|code|docs?|tests?|messages?|comments?|file ?names?|this|our)\b"
-        r"|\b(?:belongs?|belong) (?:in|to|under|into) \w"
+        r"|(?<!\bit )(?<!\bthis )(?<!\bthat )\bbelongs? (?:in|under|into) \w"
         rf"|\A(?:(?:on|for|in|with|inside|under) (?!(?:this|that"
         rf"|it)\b)[\w\s/.-]{{2,40}}?,? )(?:please )?use \w.*{_INSTEAD}"
         rf"|\A(?:please )?(?!use (?:a|an|the|this|that|these|those|my|your|it)\b){_ORDERS}\b(?! (?:it|this|that)\b)"
@@ -221,7 +244,8 @@ RULES = {
         rf"|\Ano\b.*\b(?:we|use|run|it's|that's|they're|is|are)\b .*{_INSTEAD}|\Ano\b.*\bwe (?:use|have|run)\b \S"
         r"|\Ano\b.*\b(?:don't|do not|never) (?:use|run|call|import|install|edit|touch|commit|push) \w+.*"
         r"\b(?:use|we use|here)\b"
-        r"|\b(?:i|we) (?:always |really |much |strongly |generally )*prefer \w"
+        r"|\b(?:i|we) (?:always |really |much |strongly |generally )*prefer"
+        r" (?!option|the (?:first|second|third|last|other|former|latter)|that\b|this\b|it\b|yours?\b|a different)\w"
         r"|\b(?:ich bevorzuge|je préfère|prefiero|prefiro|preferisco|ik heb liever|я предпочитаю) \S"
         r"|\A(?:arrête de|deja de|para de|smetti di|stop met|hör auf|прекрати|перестань|хватит|évite d|evita |evite "
         r"|vermijd "
@@ -264,6 +288,26 @@ RULES = {
 }
 """Families of forms that lay something down; a sentence needs one of them."""
 
+ENGLISH = frozenset(["the", "and", "it", "to", "this", "that", "you", "my", "with", "are", "for"])
+"""Two of these in plain ASCII, and a sentence is English: of most prompts that spares most of the patterns."""
+
+_SIGNS = {
+    "remembers": """remember remembering mind note noting record reference forget lesson later future notes time write
+    memory save put add""",
+    "reminds": "remember note mind forget",
+    "from_now": "now today forward henceforth point future time here",
+    "always": """always never ever hand manually directly without anywhere production main master prod circumstances
+    times exceptions exception case rule deprecated forbidden banned limits allowed mandatory required nobody one every
+    each all any must not may mustn't""",
+    "we": "we we're we've our house team project rule policy convention standard right correct proper official",
+    "here": "repo repository project codebase base monorepo package workspace here",
+    "instead": """not over instead rather never always belong belongs prefer stop no decided agreed told said mentioned
+    don't""",
+    "whenever": "whenever when time every each any everytime",
+}
+SIGNS = {name: frozenset(words.split()) for name, words in _SIGNS.items()}
+"""Words without which an English sentence has no form of a family."""
+
 REFUSALS = {
     "asks": (
         r"[?？]\s*\W*\Z|\A(?:¿|(?:how|what|why|who|which|where|whose)\b|(?:when|if) (?:do|does|did|is|are|will|should"
@@ -285,9 +329,11 @@ REFUSALS = {
         r"|time being)|right now|until (?:i|we|tomorrow|monday|tuesday|wednesday|thursday|friday|later|then|next"
         r"|further)"
         r"|(?:in|for|to|on|with|from|of) (?:that|this|these|those) (?!repo|project|code|monorepo|package|workspace|team"
-        r"|machine|org|company|house|point|day|on\b)\w+|in this (?:pr|commit|branch|run|session|chat|conversation"
+        r"|machine|org|company|service|app|product|system|house|point|day|on\b)\w+|in this (?:pr|commit|branch|run"
+        r"|session|chat|conversation"
         r"|turn|diff|function|file)|yet\W*\Z|at the moment"
-        r"|for a (?:minute|moment|second|while)|no wait"
+        r"|as an experiment|just to see|for fun|for testing|tomorrow|morgen(?!s)|demain|mañana|amanhã|domani|завтра"
+        r"|for a (?:minute|moment|second|while)|no wait|when (?:you're|you are|it's|that's) (?:done|finished|ready)"
         r"|diesmal|dieses mal|für diese[nrs]? (?:lauf|test|moment|commit|mal|fall)|(?<!ab )heute|vorerst|erst ?mal"
         r"|gerade"
         r"|im moment|momentan|nur kurz"
@@ -297,10 +343,11 @@ REFUSALS = {
         r"|questa volta|solo per|per (?:ora|adesso|il momento)|(?<!da )oggi"
         r"|deze keer|dit keer|alleen voor (?:deze|nu)|voor nu|(?<!vanaf )vandaag|even\b"
         r"|для этого (?:запуска|раза|теста)|в этот раз|сейчас|пока(?! не)|сегодня|временно|один раз)\b"
-        r"|今回|一時的|とりあえず|今だけ|今日|这次|这一次|这回|今天(?!起|开始)|暂时|临时|先用"
+        r"|今回|明日|明天|一時的|とりあえず|今だけ|今日|这次|这一次|这回|今天(?!起|开始)|暂时|临时|先用"
     ),
     "supposes": (
-        r"\b(?:what if|suppos\w+|imagine|let's say|say we|hypothetical\w*|assum(?:e|ing)\b|in theory|as if|if only"
+        r"\A(?:so )?say,? (?:from|that|we|all|every)\b|\b(?:if you ask me|what if|suppos\w+|imagine|let's say|say we"
+        r"|hypothetical\w*|assum(?:e|ing)\b|in theory|as if|if only"
         r"|i wish"
         r"|if (?:we|i|you|one|they|it|he|she) (?:always|never|had|were|was|used|did|could|would|\w{3,}ed)\b"
         r"|would(?:n't)? (?:it|we|you|i|be|hurt|have)\b|we could|maybe|perhaps|i wonder"
@@ -321,6 +368,17 @@ REFUSALS = {
         r"|disent que|según|dicen? que|dijo|segundo o|diz(?:em)? que|disse|secondo|dicono|dice che|volgens|zegt|zei"
         r"|говорит|говорят|сказал\w*|пишут|пишет|согласно|утверждает|по словам)\b"
         r"|によると|と言って|って言って|らしい|据说|文档(?:里|中|上)?说|根据|他说|她说|同事说|上说|听说"
+    ),
+    "orders": (
+        r"\A(?:please )?(?:add|implement|create|write|check|verify|document|explain|change|build|generate|give|show)\b"
+        r"(?!.*\b(?:from now on|whenever|every ?time)\b).*\b(?:that|which|saying|says|where|rule|rules"
+        r"|to (?:make sure|check|ensure|verify|see|prove))\b"
+        r"|\A(?:bitte )?(?:schreib|erstell|füg|prüf|implementier)\w*\b.*\b(?:dass|damit|wonach)\b"
+        r"|\A(?:ajoute|écris|crée|vérifie|implémente)\w*\b.*\bqu[e']|\A(?:añade|escribe|crea|comprueba"
+        r"|implementa)\b.*\bque\b"
+        r"|\A(?:adiciona|escreva|cria|crie|verifica|implementa)\b.*\bque\b|\A(?:aggiungi|scrivi|crea"
+        r"|controlla)\b.*\bche\b"
+        r"|\A(?:voeg|schrijf|maak|controleer)\b.*\bdat\b|\A(?:добавь|напиши|создай|проверь)\b.*\bчто\b"
     ),
     "jests": (
         r"\A(?:ah|oh)\W+(?:yes|sure|right|of course)\b.*\b(?:always|never)\b|\A(?:oh|yeah|well|ah|and|na|ja|ach"
@@ -351,8 +409,12 @@ REFUSALS = {
         r"|everybody|nobody|who) (?:\w+ )?(?:always|never)\b"
         r"(?!.*[,;] (?:always|never|please|so|use|don't))|\bused to\b|\bi (?:can |could |just |have |will "
         r"|would )?(?:always|never) (?!want|like|use|prefer)\w+"
+        r"|\b(?:should|must) (?:never|always) (?:have|be (?:null|none|nil|undefined|empty|true|false|zero|called"
+        r"|there|set))\b"
         r"|\b(?:it|this|that) (?:\w+ )?should (?:never|always)\b|\b(?:i|we) remember\b|\bfrom now on i\b"
         r"|\bthe (?:other|second|first|third|last|same|wrong|right) (?:one|file|variant|option|branch|version)\b"
+        r"|\A(?!.*\b(?:always|never)\b).*\bthere\W*\Z|\A(?:please )?use .* in [\w/.-]+\.[a-z]{1,4}\W*\Z"
+        r"|\bi (?:still |always )?(?:have to|need to|must)\b"
         r"|\bi meant?\b|\bnever mind\b|\bsaid never\b"
         r"|\b(?:das|es|er|sie|du) (?:\w+ )?(?:ja )?(?:immer|nie)\b|\b(?:ça|il|elle|tu|ce) (?:ne )?(?!faut"
         r"|doit)\w+ (?:toujours"
@@ -374,7 +436,8 @@ OPENINGS = (
 """What people begin with before they come to the point; `no` is left, for it says that something was wrong."""
 
 DOCUMENTS = (
-    r"\A(?:you are (?:a|an|the|now)\b|act as\b|your (?:task|job|role|goal) is\b|i want you to act\b|du bist ein"
+    r"\A(?:you(?:'re| are| will be) (?:an?|the|now|my)\b|act as\b|your (?:task|job|role|goal) is\b"
+    r"|i want you to act\b|du bist ein"
     r"|tu es une?\b"
     r"|eres una?\b|você é uma?\b|sei un[oa']?\b|je bent een\b|ты\s*(?:—|-|опытн\w+|эксперт)|你是一|あなたは)"
 )

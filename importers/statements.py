@@ -42,6 +42,7 @@ _FENCE = re.compile(r"(?ms)^[ \t]*(```|~~~).*?(?:^[ \t]*\1|\Z)")
 _ENDS = re.compile(r"(?<=[.!?;…])(?<!\be\.g\.)(?<!\bi\.e\.)(?<!\bz\.B\.)(?<!\bvs\.)[\"')\]*_]{0,3}\s+|(?<=[。！？；])")
 _ITEM = re.compile(r"\s*(?:[-*•–]|\(?\d{1,2}[.)])\s+")
 _UNMARKED = re.compile(r"\b(do|does|did|wo|ca|is|are|should)nt\b")
+_WORD = re.compile(r"[a-z']+")
 _LEAD = re.compile(r"[^:：]{1,400}[:：]\s+(?=\S)")
 _FROM_WHAT = re.compile(
     r"(?i)\A(?:when(?:ever)?|every ?time|each time|before|after|if|immer wenn|jedes mal|bevor|nachdem)\b[^,]{6,},"
@@ -92,20 +93,29 @@ def lays_down(sentence: str) -> bool:
     """Tell whether a sentence has the form of a rule, or of something to be remembered, and is not refused as one."""
     if not (8 if sentence.isascii() else 4) <= len(sentence) <= SENTENCE_CHARS:
         return False
-    plain = _CODE.sub("X", _QUOTED.sub("Q", sentence.replace("’", "'"))).lower().strip(" \t*_")
+    plain = _CODE.sub("X", _QUOTED.sub("Q", sentence.replace("’", "'"))).lower().strip(" \t*")
     plain = _UNMARKED.sub(r"\1n't", plain)
     bare = re.sub(speech.OPENINGS, "", plain) or plain
     heads = {bare, plain}
     lead = _LEAD.match(bare)
-    if lead is not None and not any(speech.found(name, speech.RULES[name], lead.group()) for name in speech.RULES):
+    if lead is not None and not any(speech.found(name, source, lead.group()) for name, source in speech.RULES.items()):
         heads = {bare[: lead.end()]} if not _is_short(lead.group()) else {bare, bare[lead.end() :]}
     elif lead is not None:
         heads.add(bare[lead.end() :])
-    if not any(speech.found(name, source, head) for head in heads for name, source in speech.RULES.items()):
+    families = _families(plain)
+    if not any(speech.found(name, speech.RULES[name], head) for name in families for head in heads):
         return False
     if _is_refused(bare) or _is_refused(plain):
         return False
     return len(query.telling(sentence)) >= TELLING
+
+
+def _families(plain: str) -> list[str]:
+    """Return the families of forms that a sentence may have by its words."""
+    words = frozenset(_WORD.findall(plain)) if plain.isascii() else frozenset()
+    if len(words & speech.ENGLISH) < 2:
+        return list(speech.RULES)
+    return [name for name, signs in speech.SIGNS.items() if not words.isdisjoint(signs)]
 
 
 def _is_short(lead: str) -> bool:

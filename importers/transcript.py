@@ -11,19 +11,23 @@ line. A line without its end is left for the next reading.
 
 import os
 import re
-from collections import OrderedDict
+from collections import OrderedDict, deque
 from collections.abc import Iterator
-from contextlib import contextmanager
-from typing import Any, BinaryIO, NamedTuple
+from contextlib import contextmanager, suppress
+from contextvars import ContextVar
+from io import BytesIO
+from typing import Any, BinaryIO, NamedTuple, Protocol
 
 import msgspec
 
+from importers import asides
 from importers.export import Unreadable
-from importers.files import open_regular
+from importers.files import Unread, open_regular
 from importers.headers import observed
 from importers.json_parts import Broken, Scanner
 from ledger import author
 from ledger.model import Diagnostic
+from ledger.turns import Spoken
 
 SPEAKERS = ("person", "agent", "tool", "client", "summary", "robot")
 """Who speaks: a person; the agent; a tool's output; what the client wrote in a person's place; its summary of what
@@ -43,17 +47,33 @@ ARGUMENT_CHARS = 2_000
 OUTPUT_CHARS = 8_000
 """Most of one tool's output that is kept by itself: half from its beginning, half from its end, where errors stand."""
 
-UUIDS_MAX = 1_000_000
-"""Lines of one file whose ids are remembered, to know those that a fork or a resumed session wrote again."""
+UUIDS_MAX = 500_000
+"""Lines of one file whose ids are remembered, to know those that a fork or a resumed session wrote again; 70 bytes
+each, as hashes. What is repeated later is for whoever keeps turns to know by their ids."""
+
+BUFFER_BYTES = 1 << 20
+"""Bytes that are read from a file at once; with the usual 8 KB, lines come at a third of the speed."""
+
+AGAIN_BYTES = 4 << 20
+"""How far before the end of a reading the next one may begin again, for an answer that was not over."""
 
 OPEN_MAX = 100
 """Sessions of one file whose answers may be under way at once."""
+
+CALL_CHARS = 200
+"""Most of a command or a path that is kept with an answer for searching."""
+
+BACK_LINES = 100
+"""Lines of turns before the end of a reading that the next one gives again."""
 
 SHOWN = 100
 """Bad lines of one kind that are named one by one."""
 
 ROBOTS = frozenset(("sdk", "sdk-cli", "sdk-py", "sdk-ts"))
 """Entry points, and origins of a turn, of programs that call the client."""
+
+VERSION = 1
+"""Of what is made of a transcript: with another one than it was read by, a transcript is read as a whole again."""
 
 READ = frozenset(("user", "assistant"))
 """Kinds of lines that hold turns."""
@@ -176,6 +196,28 @@ _INPUT = msgspec.json.Decoder(_Input)
 _MEMBERS = msgspec.json.Decoder(dict[str, msgspec.Raw])
 
 
+_NONE = _Message()
+_WORD = re.compile(r"[a-z-]{1,40}")
+
+
+class Place(NamedTuple):
+    """A place in a file: the byte, and the line that begins there, counted from 1."""
+
+    at: int
+    line: int
+
+
+class _Answer(NamedTuple):
+    """An answer under way: its id, what is known of it, and where it began."""
+
+    name: str
+    turn: Turn
+    place: Place
+
+
+NUL = "it holds U+0000 (NUL)"
+
+
 class _Bad(ValueError):
     """A line that is not taken: a code and a reason."""
 
@@ -188,21 +230,27 @@ class Transcript:
     """One transcript being read; iterate over it once.
 
     Afterwards `diagnostics` names the bad lines, `passed` counts the lines of
-    other kinds, `repeated` those whose id was there before, and `consumed` is
-    how many bytes were read to the end of a line: where the next reading begins.
+    other kinds, `repeated` those whose id was there before, `consumed` is how
+    many bytes of the file were read to the end of a line, and `next` the place
+    where the next reading begins: there, or where an answer began that may go on.
+    `back` is some turns before it, for whoever needs to know what came before.
     """
 
-    def __init__(self, stream: BinaryIO, path: str, first_line: int = 1) -> None:
+    def __init__(self, stream: BinaryIO, path: str, first_line: int = 1, at: int = 0) -> None:
+        """Read from where the stream stands: byte `at` of the file, the beginning of line `first_line`."""
         self._stream, self._path, self._number = stream, path, first_line - 1
         self.diagnostics: list[Diagnostic] = []
         self.passed: dict[str, int] = {}
         self.repeated = 0
-        self.consumed = 0
-        self._uuids: set[str] = set()
-        self._open: OrderedDict[str, tuple[str, Turn]] = OrderedDict()
+        self.consumed = at
+        self.next = self.back = Place(at, first_line)
+        self._last: deque[Place] = deque(maxlen=BACK_LINES)
+        self._uuids: set[int] = set()
+        self._open: OrderedDict[str, _Answer] = OrderedDict()
         self._made: dict[str, int] = {}
 
     def __iter__(self) -> Iterator[Turn]:
+        unended: list[Place] = []
         while raw := self._stream.readline(LINE_BYTES + 1):
             self._number += 1
             size, is_whole = self._ended(raw)
@@ -210,16 +258,23 @@ class Transcript:
                 self._say(_Bad("line-long", f"it is longer than {LINE_BYTES:,} bytes"))
             elif is_whole or self._is_complete(raw):
                 yield from self._turns(raw)
+                unended = [] if is_whole else [Place(self.consumed, self._number)]  # its end is still to come
             else:
                 self._say(_Bad("line-cut", "it has no end yet"))
+                self._number -= 1
                 break
             self.consumed += size
-        for _, turn in self._open.values():
-            yield turn
+        near = [one.place for one in self._open.values() if one.place.at >= self.consumed - AGAIN_BYTES]
+        self.next = min([Place(self.consumed, self._number + 1), *near, *unended])
+        self.back = min([self.next, *self._last])
+        for one in self._open.values():
+            yield one.turn
         self._open.clear()
 
     def _ended(self, raw: bytes) -> tuple[int, bool]:
         """Read on to the end of a line that is too long; return its size, and whether it has an end."""
+        if raw.endswith(b"\n"):
+            return len(raw), True
         size, last = len(raw), raw
         while len(last) > LINE_BYTES and not last.endswith(b"\n"):
             last = self._stream.readline(LINE_BYTES + 1)
@@ -243,69 +298,82 @@ class Transcript:
     def _turns(self, raw: bytes) -> Iterator[Turn]:
         """Yield the turns that end with a line; two lines whose break was lost are two."""
         raw = raw.removeprefix(b"\xef\xbb\xbf") if self._number == 1 else raw
-        for part in self._parts(raw.strip(b" \t\r\n")):
-            try:
-                yield from self._taken(part)
-            except _Bad as bad:
-                self._say(bad)
-
-    def _parts(self, raw: bytes) -> list[bytes]:
-        """Return the objects of one line: one, or several when a writer lost the break between them."""
+        raw = raw.strip(b" \t\r\n")
         if not raw:
-            return []
+            return
         try:
-            _KIND.decode(raw)
-        except msgspec.ValidationError:
-            return [raw]
+            line = self._line(raw)
         except (msgspec.DecodeError, RecursionError, UnicodeError):
-            scanner, parts = Scanner(raw), []
-            try:
-                while scanner.peek() == b"{":
-                    parts.append(scanner.part().raw)
-            except Broken:
-                return [*parts, raw[scanner.at :]] if parts else [raw]
-            return [raw] if scanner.peek() or not parts else parts
-        return [raw]
+            for part in _parts(raw):
+                yield from self._taken(part)
+            return
+        if line is None:
+            yield from self._taken(raw)
+        elif line.type in READ:
+            yield from self._taken(raw, line)
+        else:
+            self._pass(raw, line.type)
 
-    def _taken(self, raw: bytes) -> Iterator[Turn]:
-        """Take one object; yield what it ends.
+    def _line(self, raw: bytes) -> _Line | None:
+        """Return a line as far as it can be read in one go; None when a field has another type.
 
-        Raises:
-            _Bad: it is not what a line may be.
+        Every line is decoded, so that the kind is what any reader of JSON would say it is: twice as fast as a search
+        for the word `user` in it, which copies of prompts hold too.
         """
-        line, message = self._read(raw)
+        try:
+            return _LINE.decode(raw)
+        except msgspec.ValidationError:
+            return None
+
+    def _pass(self, raw: bytes, kind: str) -> None:
+        """Count a line that holds no turn; zeros are a fault in any."""
+        if b"\0" in raw:
+            self._say(_Bad("line-nul", NUL))
+            return
+        name = kind if _WORD.fullmatch(kind) else "?"
+        self.passed[name] = self.passed.get(name, 0) + 1
+
+    def _taken(self, raw: bytes, line: _Line | None = None) -> Iterator[Turn]:
+        """Take one object, which `line` says when it was decoded; yield what it ends."""
+        try:
+            line, message = self._read(raw, line)
+        except _Bad as bad:
+            self._say(bad)
+            return
         if line is None:
             return
-        if line.uuid in self._uuids:
+        own = hash(line.uuid)
+        if own in self._uuids:
             self.repeated += 1
             return
         if len(self._uuids) < UUIDS_MAX:
-            self._uuids.add(line.uuid)
+            self._uuids.add(own)
+        self._last.append(Place(self.consumed, self._number))
         if line.type == "assistant":
             yield from self._answered(line, message)
             return
         ended = self._open.pop(line.session_id or "", None)
         if ended is not None:
-            yield ended[1]
+            yield ended.turn
         yield from self._asked(line, message)
 
-    def _read(self, raw: bytes) -> tuple[_Line | None, _Message]:
+    def _read(self, raw: bytes, line: _Line | None) -> tuple[_Line | None, _Message]:
         """Return a line and its message; None for a line of a kind that holds no turn.
 
         Raises:
             _Bad: it is not strict JSON, has no bounded id, or its fields have other types.
         """
         if b"\0" in raw:
-            raise _Bad("line-nul", "it holds U+0000 (NUL)")
+            raise _Bad("line-nul", NUL)
         try:
-            kind = _KIND.decode(raw).type
-            if kind not in READ:
-                name = kind if re.fullmatch(r"[a-z-]{1,40}", kind) else "?"
-                self.passed[name] = self.passed.get(name, 0) + 1
-                return None, _Message()
+            if line is None:
+                kind = _KIND.decode(raw).type
+                if kind not in READ:
+                    self._pass(raw, kind)
+                    return None, _NONE
+                line = _LINE.decode(raw)
             _check(raw)
-            line = _LINE.decode(raw)
-            message = _MESSAGE.decode(line.message) if bytes(line.message) else _Message()
+            message = _MESSAGE.decode(line.message) if memoryview(line.message).nbytes else _NONE
         except msgspec.ValidationError:
             raise _Bad("line-shape", "a field of it has another type than a line of a transcript") from None
         except RecursionError:
@@ -328,16 +396,17 @@ class Transcript:
         turn = self._turn(line, "client" if line.is_api_error_message else "agent", message)
         session = line.session_id or ""
         known = self._open.get(session)
-        if known is not None and known[0] == name:
-            old = known[1]
+        if known is not None and known.name == name:
+            old = known.turn
             text = "\n".join(part for part in (old.text, turn.text) if part)[:TEXT_CHARS]
-            self._open[session] = (name, old._replace(text=text, calls=(*old.calls, *turn.calls)))
+            turn = old._replace(text=text, calls=(*old.calls, *turn.calls))
+            self._open[session] = known._replace(turn=turn)
             return
         if known is not None:
-            yield self._open.pop(session)[1]
+            yield self._open.pop(session).turn
         elif len(self._open) >= OPEN_MAX:
-            yield self._open.popitem(last=False)[1][1]
-        self._open[session] = (name, turn)
+            yield self._open.popitem(last=False)[1].turn
+        self._open[session] = _Answer(name, turn, Place(self.consumed, self._number))
 
     def _asked(self, line: _Line, message: _Message) -> Iterator[Turn]:
         """Yield what a line of the kind `user` says: a tool's output, or somebody's words."""
@@ -382,11 +451,116 @@ class Transcript:
 def opened(path: str) -> Iterator[Transcript]:
     """Open a transcript; memory does not grow with its size, so that has no limit.
 
+    While a book is open for it (`into`), what was read before is not read again, or only a little of it.
+
     Raises:
-        Unread: it is no regular file, or cannot be opened.
+        Unread: it is no regular file, or cannot be opened. LedgerError: the book cannot be written.
     """
-    with os.fdopen(open_regular(path), "rb") as stream:
-        yield Transcript(stream, path)
+    run = _RUN.get()
+    if run is None:
+        with _stream(path) as stream:
+            yield Transcript(stream, path)
+        return
+    with _followed(path, run.book) as found:
+        yield found
+    for aside in run.asides.of(path):
+        with suppress(Unread), _followed(aside, run.book) as found:
+            deque(found, maxlen=0)
+
+
+@contextmanager
+def into(book: "Book | None") -> Iterator[None]:
+    """Let every transcript that is opened within the block be read on from where it was read to, and into a book.
+
+    With a session go the transcripts of its subagents, into the book alone.
+    """
+    before = _RUN.set(None if book is None else _Run(book))
+    try:
+        yield
+    finally:
+        _RUN.reset(before)
+
+
+def is_kept(path: str) -> bool:
+    """Tell whether the turns of a transcript that has not changed are in the book that is written, if there is one."""
+    run = _RUN.get()
+    return run is None or run.book.is_unchanged(path)
+
+
+@contextmanager
+def _stream(path: str) -> Iterator[BinaryIO]:
+    with os.fdopen(open_regular(path), "rb", buffering=BUFFER_BYTES) as stream:
+        yield stream
+
+
+@contextmanager
+def _followed(path: str, book: "Book") -> "Iterator[Transcript]":
+    """Open a transcript where its last reading ended; an unchanged one is not opened and says nothing."""
+    if book.is_unchanged(path):
+        yield Transcript(BytesIO(), path)
+        return
+    with _stream(path) as stream:
+        yield Followed(stream, path, book)
+
+
+class _Run:
+    """A run of an import: the book that what is read goes into, and where subagents' transcripts are."""
+
+    def __init__(self, book: "Book") -> None:
+        self.book, self.asides = book, asides.Asides()
+
+
+class Book(Protocol):
+    """Whoever keeps turns, and knows how far each transcript was read: `ledger.turns_add.Book`."""
+
+    def is_unchanged(self, path: str) -> bool:
+        """Tell whether a transcript is as it was when it was read."""
+
+    def begins(self, path: str, stream: BinaryIO) -> tuple[int, int, int]:
+        """Return the byte and the line where reading begins, and the line from which turns are new."""
+
+    def add(self, turn: Spoken) -> None:
+        """Keep a new turn."""
+
+    def ends(self, path: str, stream: BinaryIO, next_place: tuple[int, int], back_place: tuple[int, int]) -> None:
+        """Hear how far the transcript was read."""
+
+
+class Followed(Transcript):
+    """A transcript whose new turns go into a book as they are read; `fresh` is the line from which they are new."""
+
+    def __init__(self, stream: BinaryIO, path: str, book: Book) -> None:
+        self._book = book
+        at, line, self.fresh = book.begins(path, stream)
+        stream.seek(at)
+        super().__init__(stream, path, line, at)
+
+    def __iter__(self) -> Iterator[Turn]:
+        for turn in super().__iter__():
+            if turn.line >= self.fresh:
+                self._book.add(_spoken(turn))
+            yield turn
+        self._book.ends(self._path, self._stream, self.next, self.back)
+
+
+def _spoken(turn: Turn) -> Spoken:
+    """Return a turn as it is kept: of an answer also what was called, each in a line."""
+    done = [f"{call.name}: {(call.command or call.path or '')[:CALL_CHARS]}".rstrip(": ") for call in turn.calls]
+    return Spoken(
+        turn.speaker,
+        "\n".join([turn.text, *done] if turn.text else done) if done else turn.text,
+        turn.uuid,
+        turn.session,
+        turn.cwd,
+        turn.at,
+        turn.line,
+        turn.is_aside,
+        turn.is_error,
+    )
+
+
+_RUN: ContextVar[_Run | None] = ContextVar("run", default=None)
+"""The run that what is opened belongs to: importers are lines of a table, and what they have in common is `opened`."""
 
 
 def _speaker(line: _Line) -> str:
@@ -433,11 +607,23 @@ def _bounded(text: str | None, cap: int) -> str | None:
     return text if text is not None and len(text) <= cap else None
 
 
+def _parts(raw: bytes) -> list[bytes]:
+    """Return the objects of a line that is no JSON: several when a writer lost the break between them."""
+    scanner, parts = Scanner(raw), []
+    try:
+        while scanner.peek() == b"{":
+            parts.append(scanner.part().raw)
+    except Broken:
+        return [*parts, raw[scanner.at :]] if parts else [raw]
+    return [raw] if scanner.peek() or not parts else parts
+
+
 def _check(raw: bytes) -> None:
     """Raise `_Bad` when a key stands twice in a line or in its message: two readers would see two speakers."""
     members = _MEMBERS.decode(raw)
-    message = bytes(members.get("message", b""))
-    if _is_tight(raw, members) and (message[:1] != b"{" or _is_tight(message, _MEMBERS.decode(message))):
+    message = memoryview(members.get("message", b""))
+    has_more = bytes(message[:1]) == b"{"
+    if _is_tight(len(raw), members) and not (has_more and not _is_tight(message.nbytes, _MEMBERS.decode(message))):
         return
     scanner = Scanner(raw)
     try:
@@ -455,11 +641,12 @@ def _check(raw: bytes) -> None:
         raise _Bad(code, reason) from None
 
 
-def _is_tight(raw: bytes, members: dict[str, msgspec.Raw]) -> bool:
+def _is_tight(size: int, members: dict[str, msgspec.Raw]) -> bool:
     """Tell, 20 times faster than by walking through it, that an object has no room for a key that was read over.
 
     The client writes no blanks: keys, values and their marks fill the object, and a key that stood in it twice would
     need room besides. An object with blanks or escaped keys is looked at more closely.
     """
-    filled = sum(len(key) if key.isascii() else -len(raw) for key in members)
-    return len(raw) == filled + sum(memoryview(one).nbytes for one in members.values()) + 4 * len(members) + 1
+    keys = "".join(members)
+    filled = len(keys) + sum([memoryview(value).nbytes for value in members.values()])
+    return keys.isascii() and size == filled + 4 * len(members) + 1

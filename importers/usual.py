@@ -31,19 +31,23 @@ def places(where: Where, said: Callable[[str], None]) -> list[Place]:
     `said` is given one remark for each that cannot.
     """
     found: dict[str, Place] = {}
-    for kind, look in ((NOTES, note_places), *((one.kind, one.places) for one in table())):
+    worked_in = project_folders(where)
+    looks: list[tuple[str, Callable[[Where], list[str]]]] = [(one.kind, one.places) for one in table()]
+    looks.insert(0, (NOTES, lambda one: note_places(one, worked_in)))
+    for kind, look in looks:
+        everywhere = [where, *(where._replace(cwd=cwd) for cwd in worked_in if kind != NOTES)]
         try:
-            for path in look(where):
+            for path in (path for one in everywhere for path in look(one)):
                 found.setdefault(f"{kind}\n{os.path.realpath(path)}", Place(kind, path))
         except Exception as error:  # noqa: BLE001 - what somebody put there is not believed
             said(f"the usual places of {kind} could not be looked at ({type(error).__name__})")
     return list(found.values())
 
 
-def note_places(where: Where) -> list[str]:
+def note_places(where: Where, worked_in: list[str]) -> list[str]:
     """Return the memory folders of a user's client: of projects, of agents, of agents of projects, and one moved."""
     found = [*note_scan.places(where), *_moved(where)]
-    for project in project_folders(where):
+    for project in worked_in:
         for folder in AGENT_FOLDERS:
             found += _folders(os.path.join(project, folder))
     return [path for path in dict.fromkeys(found) if os.path.isdir(path)]

@@ -65,7 +65,7 @@ class Target(NamedTuple):
 
 
 class Changed(NamedTuple):
-    """What to look at again; `is_all` when events were lost, `is_built` when folders came or went."""
+    """What to look at again; `is_all` when events were lost, `is_built` when a target or what it is in came or went."""
 
     keys: frozenset[str]
     is_all: bool
@@ -82,11 +82,15 @@ class _Held:
 class Watching:
     """The system's events for a set of targets. `said` is given the one remark there may be."""
 
-    def __init__(self, said: Callable[[str], None], clock: Callable[[], float] = time.monotonic) -> None:
-        self._said, self._clock = said, clock
+    def __init__(
+        self, said: Callable[[str], None], own: str | None = None, clock: Callable[[], float] = time.monotonic
+    ) -> None:
+        """Hold what is needed; what happens to files whose paths begin with `own` is nothing: we write them."""
+        self._said, self._own, self._clock = said, own, clock
         self._heard = threading.Condition()
         self._held: dict[str, _Held] = {}
         self._rests: dict[str, float] = {}
+        self._timers: dict[str, float] = {}
         self._targets: tuple[Target, ...] = ()
         self._files: dict[str, set[str]] = {}
         self._folders: dict[str, set[Target]] = {}
@@ -172,6 +176,8 @@ class Watching:
         with self._heard:
             before = self._is_built
             for path in paths:
+                if self._own is not None and path.startswith(self._own):
+                    continue
                 for key in self._touched(path, is_folder=event.is_directory):
                     self._held.setdefault(key, _Held(now)).last = now
             if self._held or self._is_built != before:
@@ -189,7 +195,7 @@ class Watching:
             if above == at:
                 break
             at = above
-        self._is_built = self._is_built or (bool(found) and is_folder) or path in self._ways
+        self._is_built = self._is_built or path in self._ways
         return found
 
     def _fails(self, error: OSError | None) -> None:
@@ -211,14 +217,12 @@ class Watching:
 
     # -- waiting -------------------------------------------------------------------------------------------------------
 
-    def wake(self, keys: Collection[str], after_s: float = 0.0) -> None:
-        """Tell some targets again, though nothing happened to them: after a while, or at once."""
-        now = self._clock()
+    def wake(self, keys: Collection[str], after_s: float) -> None:
+        """Tell some targets again after a while, though nothing may happen to them."""
+        at = self._clock() + after_s
         with self._heard:
             for key in keys:
-                self._held.setdefault(key, _Held(now))
-            for key in keys if after_s else ():
-                self._rests[key] = now + after_s
+                self._timers[key] = min(at, self._timers.get(key, at))
 
     def rest(self, key: str, seconds: float) -> None:
         """Let a target be, whatever happens to it: looking at it takes long, and it changes all the time."""
@@ -233,7 +237,9 @@ class Watching:
                 now = self._clock()
                 if self._is_lost and self._observer is not None:
                     break
-                due = {key: self._due(key, held) for key, held in self._held.items()}
+                due = dict(self._timers)
+                for key, held in self._held.items():
+                    due[key] = min(self._due(key, held), due.get(key, end))
                 ready = frozenset(key for key, at in due.items() if at <= now)
                 polls = self._observer is None and now >= self._polled + self.poll_s
                 if ready or polls or now >= end:
@@ -249,8 +255,9 @@ class Watching:
 
     def _taken(self, ready: frozenset[str], now: float, *, is_polled: bool) -> Changed:
         for key in ready:
-            del self._held[key]
+            self._held.pop(key, None)
             self._rests.pop(key, None)
+            self._timers.pop(key, None)
         is_built, self._is_built = self._is_built, False
         if is_polled:
             self._polled = now

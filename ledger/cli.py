@@ -27,6 +27,7 @@ TABLE = (
     ("why", "ledger.cli_why:why", "say why a prompt is shown what it is, or nothing"),
     ("exposures", "ledger.cli_recall:exposures", "list what was shown lately"),
     ("wrong", "ledger.cli_recall:wrong", "judge what was shown last: wrong, right, or better nothing"),
+    ("said", "ledger.cli_said:said", "search what was said in past sessions, in the turns of imported transcripts"),
     ("show", "ledger.cli_read:show", "show one learning: texts, state, sources, what it replaced and what replaced it"),
     ("list", "ledger.cli_read:list_learnings", "list learnings, newest first"),
     ("history", "ledger.cli_read:history", "list every event of one learning"),

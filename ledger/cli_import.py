@@ -7,7 +7,7 @@ which can be undone by itself.
 
 import os
 from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import contextmanager
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
@@ -15,10 +15,11 @@ from ledger.cli_call import DRY_RUN, Arg, Call, Result, command
 from ledger.cli_progress import bar
 from ledger.cli_text import short
 from ledger.errors import BadArgument, BadInput
-from ledger.model import TRUST_NOTES, schema_path, shortened
+from ledger.model import TRUST_NOTES, Reading, schema_path, shortened
 
 if TYPE_CHECKING:
     from importers.kinds import Importer
+    from ledger.checkpoints import Checkpoints
     from ledger.ledger import Ledger
 
 EXAMPLE = "example"
@@ -34,7 +35,7 @@ AGAIN = Arg("--again", "also what was taken back by a person, or blocked by an e
 
 
 @command(
-    Arg("paths", "memory folders, single notes, exports of a ledger, files of other memories", many="*"),
+    Arg("paths", "memory folders, single notes, transcripts, exports of a ledger, files of other memories", many="*"),
     Arg("--project", "the project of all of it (default: each place tells its own)"),
     Arg("--kind", "of files that hold rows: csv or jsonl (default: the name tells)", metavar="KIND"),
     Arg(
@@ -78,25 +79,33 @@ def imported(call: Call, paths: list[str], project: str | None, rows: "Importer 
     from importers.plan import plan, vanished
     from importers.registry import scan_paths
     from ledger import capture, ingest, sessions_in
-    from ledger.cli_sources import settled
+    from ledger.cli_sources import kept_turns, settled
 
     home = os.path.expanduser("~")
-    how = {"again": call.given.again, "dry_run": call.given.dry_run}
-    done = []
-    with ExitStack() as held:
-        # A ledger that is there says what need not be read; one that is not is made when something was read.
-        known = held.enter_context(opened(call)) if os.path.exists(call.file) else None
-        passing = ingest.seen_by(known) if known is not None and not call.given.again and rows is None else None
+
+    # What is wrong with the arguments is said before a ledger is made for them.
+    is_there = any(os.path.lexists(os.path.expanduser(path)) for path in paths)
+    scan_paths([] if is_there else paths, project, None, home, rows=rows)
+
+    def read(seen: "Checkpoints | None") -> list[Reading]:
+        # The bundled notes are trusted alike wherever they are installed, inside a repository or not.
+        bundled = os.path.realpath(schema_path(EXAMPLE))
         with bar("reading") as progress:
-            # The bundled notes are trusted alike wherever they are installed, inside a repository or not.
-            bundled = os.path.realpath(schema_path(EXAMPLE))
-            readings = [
+            return [
                 reading._replace(trust=TRUST_NOTES) if reading.paths == (bundled,) else reading
-                for reading in scan_paths(paths, project, progress, home, rows=rows, seen=passing)
+                for reading in scan_paths(paths, project, progress, home, rows=rows, seen=seen)
             ]
-        ledger = known or held.enter_context(opened(call))
-        held.enter_context(said_when_interrupted(call, ledger))
-        seen = passing or ingest.seen_by(ledger)
+
+    again, is_dry = bool(call.given.again), bool(call.given.dry_run)
+    how = {"again": again, "dry_run": is_dry}
+    done = []
+    with (
+        opened(call) as ledger,
+        said_when_interrupted(call, ledger),
+        kept_turns(call, ledger, again=again, is_dry=is_dry),
+    ):
+        seen = ingest.seen_by(ledger)
+        readings = read(None if again or rows is not None else seen)
         if not call.given.dry_run:
             done += settled(ledger)
         for reading in readings:

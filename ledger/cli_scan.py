@@ -28,6 +28,7 @@ from ledger.cli_sources import (
     Chosen,
     Pass,
     bring,
+    kept_turns,
     listed,
     narrowed,
     others,
@@ -92,7 +93,8 @@ def _found(call: Call, ledger: "Ledger | None") -> "list[Place]":
     places = usual(call)
     own = client_folder(home)
     shown = "~/.claude" if own == os.path.join(home, ".claude") else own
-    notes = [source for source in places if source.kind == NOTES]
+    inside = os.path.join(own, "")
+    notes = [source for source in places if source.kind == NOTES and source.path.startswith(inside)]
     call.remark(f"{len(notes)} memory folders found below {shown}")
     more = [] if ledger is None else others(ledger)
     return sources_of(places, [*more, *(map(_named, call.given.add) if call.given.dry_run else ())])
@@ -162,7 +164,8 @@ def brought(call: Call, ledger: "Ledger", sources: "list[Place]", chosen: Chosen
     """Read sources and bring the ledger up to them."""
     given = call.given
     how = Pass(lambda reading: narrowed(reading, chosen), chosen.since, given.again, given.dry_run, bar)
-    with said_when_interrupted(call, ledger):
+    turns = kept_turns(call, ledger, again=bool(given.again), is_dry=bool(given.dry_run))
+    with said_when_interrupted(call, ledger), turns:
         done, rows = bring(ledger, sources, how)
     document: dict[str, Any] = told(done) | {"sources": rows}
     said_aside(call, document)

@@ -9,8 +9,8 @@ import fnmatch
 import json
 import os
 import stat
-from collections.abc import Callable, Iterable, Sequence
-from contextlib import AbstractContextManager, nullcontext
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -281,6 +281,19 @@ def bring(ledger: "Ledger", sources: "Sequence[Place]", how: Pass) -> "tuple[lis
     if not how.dry_run:
         seen.save()
     return done, tally.rows()
+
+
+@contextmanager
+def kept_turns(call: Call, ledger: "Ledger", *, again: bool, is_dry: bool) -> Iterator[None]:
+    """Let transcripts go into the session index as they are read; a dry run keeps nothing and reads them whole."""
+    from importers.transcript import into
+    from ledger.cli_said import booked
+
+    if is_dry:
+        yield
+        return
+    with booked(call, ledger, whole=again) as book, into(book):
+        yield
 
 
 def told(done: "Sequence[Imported]") -> dict[str, Any]:

@@ -13,7 +13,7 @@ from ledger import cli_text, handover, place
 from ledger.cli_call import Call, Result
 from ledger.cli_import import lines_of, opened, said_aside, said_when_interrupted
 from ledger.cli_progress import bar
-from ledger.cli_sources import FAILED, Chosen, Pass, bring, narrowed, off_paths, told, usual, without
+from ledger.cli_sources import FAILED, Chosen, Pass, bring, kept_turns, narrowed, off_paths, told, usual, without
 from ledger.errors import BadInput
 from ledger.model import plain
 from ledger.sole import sole
@@ -50,11 +50,14 @@ class _Sweep:
         self._handed = handed_over(ledger.path)
         self._resting = self._waiting = 0
         self._off: set[str] = set()
+        self._known: set[str] = set()
 
     def result(self) -> Result:
         """Do it, and say what came of it."""
         due, is_dry = self._due(), bool(self._call.given.dry_run)
-        with said_when_interrupted(self._call, self._ledger):
+        again = bool(self._call.given.again)
+        turns = kept_turns(self._call, self._ledger, again=again, is_dry=is_dry)
+        with said_when_interrupted(self._call, self._ledger), turns:
             done, rows = self._brought(due)
         taken = [path for path in due if os.path.realpath(path) not in self._off]
         document: dict[str, Any] = told(done) | {"sources": rows}
@@ -64,9 +67,10 @@ class _Sweep:
                 self._noted(path, failed.get(path))
             self._sweeps.save(self._now)
         retries = [plain(one) for one in self._sweeps]
+        fresh = [one for one in taken if one not in failed and os.path.realpath(one) not in self._known]
         document["swept"] = {
-            "taken": len(taken) - len(failed), "failed": len(failed), "resting": self._resting,
-            "waiting": self._waiting, "retries": retries,
+            "taken": len(fresh), "failed": len(failed), "resting": self._resting, "waiting": self._waiting,
+            "retries": retries,
         }  # fmt: skip
         said_aside(self._call, document)
         return Result(document, lambda: [self._line(document), *lines_of(self._call, document)], _status(failed))
@@ -117,6 +121,7 @@ class _Sweep:
         """Leave out what is of no interest now, and projects that are off: those are asked for again."""
         off = off_paths(self._ledger, reading)
         self._off |= off
+        self._known |= reading.passed.keys()
         return without(narrowed(reading, self._chosen), off)
 
     def _noted(self, path: str, why: str | None) -> None:

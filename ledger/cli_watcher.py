@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 from importers import watching
 from importers.registry import Place, table
 from importers.watching import Target, Watching
-from ledger import capture
+from ledger import capture, handover
 from ledger.cli_call import Call
 from ledger.cli_progress import Progress, bar
 from ledger.cli_sources import (
@@ -24,6 +24,7 @@ from ledger.cli_sources import (
     Chosen,
     Pass,
     bring,
+    kept_turns,
     listed,
     narrowed,
     off_paths,
@@ -51,8 +52,14 @@ FRESH_S = 5.0
 """Age below which an edit of a note that a tool wrote is left alone: the hook that tells who made it may be on its
 way, and an agent's words would pass for a person's."""
 
+HOOK_S = 0.6
+"""The same of a note that no tool is known to have written, once a hook has said anything: it may be a robot's."""
+
 AGAIN_S, AGAIN_MAX_S = 10.0, 600.0
 """After how long a source is tried again that failed; twice as long each time."""
+
+SAID_MAX = 10_000
+"""Remarks that are remembered, so that each is said once."""
 
 SHARE = 20.0
 """Where the system tells nothing: how many times as long as looking takes it is not looked."""
@@ -79,7 +86,7 @@ class Watcher:
         self._call, self._tells, self._clock = call, tells, clock
         self._sources: dict[str, Place] = {}
         self._faults: dict[str, int] = {}
-        self._said: set[object] = set()
+        self._said: set[str] = set()
         self._swept = 0.0
 
     def run(self) -> None:
@@ -88,7 +95,7 @@ class Watcher:
         Raises:
             KeyboardInterrupt: it is to stop. BrokenPipeError: nobody reads what it says.
         """
-        self._watching = Watching(self._call.remark)
+        self._watching = Watching(self._call.remark, os.path.realpath(self._call.file))
         try:
             self._finds()
             self._swept = self._clock()
@@ -133,14 +140,13 @@ class Watcher:
         self._sources = {f"{source.kind} {source.path}": source for source in found}
         home = os.path.expanduser("~")
         client = client_folder(home)
-        beside = os.path.join(os.path.dirname(self._call.file), "queue")
         self._watching.follow(
             [
                 *(Target(key, source.path, _ends(source)) for key, source in self._sources.items()),
                 Target(FIND, os.path.join(client, "projects"), ()),
                 Target(FIND, os.path.join(client, "agent-memory"), ()),
                 *(Target(FIND, os.path.join(home, name)) for name in NEW_PLACES),
-                Target(HOOKS, beside, (".jsonl",)),
+                Target(HOOKS, handover.folder_beside(self._call.file), (".jsonl",)),
             ]
         )
 
@@ -170,7 +176,7 @@ class Watcher:
 
     def _brought(self, keys: Iterable[str], shown: Shown | None) -> None:
         sources = [self._sources[key] for key in keys]
-        with self._call.writing() as ledger:
+        with self._call.writing() as ledger, kept_turns(self._call, ledger, again=False, is_dry=False):
             how = Pass(lambda reading: self._fit(ledger, reading))
             done, rows = bring(ledger, sources, how if shown is None else how._replace(shown=shown))
         self._reports(done, rows)
@@ -179,16 +185,24 @@ class Watcher:
         """Return a reading without what is left out, switched off, of a robot, or too fresh to tell whose it is."""
         reading = capture.fed(ledger, narrowed(reading, self._chosen))
         fresh = self._fresh(ledger, reading)
-        self._watching.wake([key for key, source in self._sources.items() if _holds(source, fresh)], FRESH_S)
-        return without(reading, off_paths(ledger, reading) | fresh)
+        for path, left_s in fresh.items():
+            self._watching.wake([key for key, source in self._sources.items() if _holds(source, path)], left_s)
+        return without(reading, off_paths(ledger, reading) | fresh.keys())
 
-    def _fresh(self, ledger: "Ledger", reading: "Reading") -> set[str]:
-        """Return the notes of which it cannot be told yet whether a person or a tool changed them."""
-        if reading.importer != NOTES:
-            return set()
+    def _fresh(self, ledger: "Ledger", reading: "Reading") -> dict[str, float]:
+        """Return the notes of which it cannot be told yet whose words they hold, and for how many seconds to wait."""
         written = capture.Written(ledger)
+        is_hooked = os.path.exists(written.path) or os.path.exists(handover.folder_beside(ledger.path))
+        if reading.importer != NOTES or not is_hooked:
+            return {}
         paths = {draft.source.path for draft in reading.drafts if draft.source is not None and draft.source.path}
-        return {path for path in paths if _age(path) < FRESH_S and written.is_by_hand(path)}
+        ages = {path: _age(path) for path in paths}
+        waits = {
+            path: FRESH_S if written.is_by_hand(path) else 0.0 if written.is_by_tool(path) else HOOK_S
+            for path, age in ages.items()
+            if age < FRESH_S
+        }
+        return {path: wait - ages[path] for path, wait in waits.items() if ages[path] < wait}
 
     # -- what is said ------------------------------------------------------------------------------------------------
 
@@ -212,8 +226,11 @@ class Watcher:
         self._says(error, ", ".join(self._sources[key].path for key in keys[:3]))
         for key in keys:
             self._faults[key] = self._faults.get(key, 0) + 1
-        again = AGAIN_S * 2.0 ** (max((self._faults[key] for key in keys), default=1) - 1)
-        self._watching.wake(keys or [HOOKS], min(again, AGAIN_MAX_S))
+        many = max((self._faults[key] for key in keys), default=1)
+        again = min(AGAIN_S * 2.0 ** min(many - 1, 20), AGAIN_MAX_S)
+        for key in keys or [HOOKS]:
+            self._watching.rest(key, again)
+        self._watching.wake(keys or [HOOKS], again)
 
     def _says(self, error: Exception, what: str = "") -> None:
         if isinstance(error, LedgerError):
@@ -223,6 +240,8 @@ class Watcher:
 
     def _once(self, text: str) -> None:
         if text not in self._said:
+            if len(self._said) >= SAID_MAX:
+                self._said.clear()
             self._said.add(text)
             self._call.remark(text)
 
@@ -237,9 +256,9 @@ def _ends(source: Place) -> tuple[str, ...] | None:
     return importer.names if importer is not None and importer.names else ("",)
 
 
-def _holds(source: Place, paths: set[str]) -> bool:
+def _holds(source: Place, path: str) -> bool:
     real = os.path.realpath(source.path)
-    return any(path == real or path.startswith(os.path.join(real, "")) for path in paths)
+    return path == real or path.startswith(os.path.join(real, ""))
 
 
 def _age(path: str) -> float:

@@ -145,6 +145,8 @@ PROMISES = {
             "test_other_memories::test_what_a_person_undid_of_a_lineage_stays_undone",
             "test_other_memories::test_imports_in_any_order_and_repeated_end_alike",
             "test_ledger::test_an_agent_does_not_bring_back_what_a_person_took_back",
+            "test_sessions_in::test_again_a_fork_and_a_resumed_copy_add_nothing",
+            "test_sessions_in::test_what_a_person_undid_stays_undone",
         ),
     ),
     "P12": Promise("what was shown to an agent can be explained later, exactly", coming="recall in the prompt"),
@@ -158,8 +160,11 @@ PROMISES = {
             "test_review_load::test_nothing_that_a_person_said_waits",
             "test_review_load::test_an_edit_by_hand_of_a_note_is_served_at_once",
             "test_trust_adversary::test_no_lower_act_changes_a_more_trusted_learning",
+            "test_sessions_in::test_what_a_person_said_is_current_at_once",
+            "test_sessions_in::test_a_later_contrary_statement_supersedes",
+            "test_sessions_in::test_a_file_that_is_gone_takes_nothing_back",
+            "test_labelled_sessions::test_what_is_found_is_right_and_most_of_it_is_found",
         ),
-        "what a person said in a transcript, with its importer",
     ),
 }
 

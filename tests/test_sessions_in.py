@@ -492,3 +492,47 @@ def test_a_private_region_may_go_around_a_sentence(inside: Inside, shell: Shell,
 
     assert solutions(inside) == [NEVER]
     assert b"6432" not in shell.file.read_bytes()
+
+
+def test_what_was_erased_is_not_read_again(inside: Inside, shell: Shell, tmp_path: Path) -> None:
+    """A statement, a remedy or a summary that a person destroyed stays destroyed while its transcript still says it."""
+    path = mending("s1").says(POOLER).says("Summary: port 6432", isCompactSummary=True).at(tmp_path / "t")
+    imported(inside, path)
+    kinds = {"learning.recorded", "session.summarised"}
+    seqs = [str(row[0]) for row in log(shell) if row[1] in kinds]
+    inside.document("erase", *seqs, "--reason", "personal", "--yes")
+    before = log(shell)
+
+    imported(inside, path)
+
+    assert len(seqs) == 3
+    assert log(shell) == before
+    assert b"6432" not in shell.file.read_bytes()
+
+
+def test_a_summary_is_the_one_that_a_hook_was_handed(inside: Inside, shell: Shell, tmp_path: Path) -> None:
+    """The client wraps it in words of its own; kept by the hook before, it is not kept twice."""
+    from ledger.ledger import Ledger
+    from ledger.model import hook
+
+    inside.document("init")
+    with Ledger.open(str(shell.file)) as ledger, ledger.acting(hook()):
+        ledger.summarise("s1", "shop", "1. The pooler moved to 6543.")
+    text = (
+        "This session is being continued from a previous conversation that ran out of context.\n\nSummary:\n"
+        "1. The pooler moved to 6543.\n\nIf you need specific details from before compaction, read the transcript."
+    )
+
+    imported(inside, Session("s1").says(text, isCompactSummary=True).at(tmp_path / "t"))
+
+    assert summaries(shell) == [("s1", "1. The pooler moved to 6543.")]
+
+
+def test_a_scan_reads_the_transcripts_of_the_client(inside: Inside, shell: Shell) -> None:
+    """They come in with the notes, without being named."""
+    Session("s1").says(NEVER).at(shell.folder / ".claude" / "projects" / "-w-shop")
+
+    done = inside.document("scan")
+
+    assert done["recorded"] == 1
+    assert solutions(inside) == [NEVER]

@@ -229,6 +229,30 @@ def test_what_is_let_be_is_told_later_and_not_lost(watching: Watching, memory: P
     assert watching.changed(SOON_S).keys == {"notes"}
 
 
+def test_a_timer_tells_one_target_and_holds_no_change_back(watching: Watching, memory: Path) -> None:
+    """What is to be looked at later again may change before that."""
+    followed(watching, memory)
+    watching.wake(["notes"], 30)
+    appended(memory)
+    assert watching.changed(SOON_S).keys == {"notes"}
+
+    watching.wake(["notes"], 0.1)
+
+    assert watching.changed(SOON_S).keys == {"notes"}
+    assert watching.changed(NEVER_S) == NOTHING
+
+
+def test_what_the_ledger_itself_writes_wakes_nobody(memory: Path, said: list[str]) -> None:
+    """Else a ledger in a watched folder would be read for ever."""
+    watching = Watching(said.append, str(memory / "ledger.db"))
+    watching.follow([Target("all", str(memory), ("",))])
+
+    (memory / "ledger.db-wal").write_bytes(b"x")
+
+    assert watching.changed(NEVER_S) == NOTHING
+    watching.close()
+
+
 def test_a_queue_that_runs_over_is_said_once_and_everything_is_looked_at(
     watching: Watching, memory: Path, said: list[str]
 ) -> None:
