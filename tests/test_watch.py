@@ -163,6 +163,27 @@ def test_a_live_database_of_claude_mem_is_followed(shell: Shell) -> None:
     connection.close()
 
 
+def test_what_a_person_says_in_a_session_is_learned_while_it_goes_on(shell: Shell, memory: Path) -> None:
+    """The transcript grows line by line; what stood there is not learned twice, and all of it can be searched."""
+    said = "From now on, always use port {} for the billing pooler."
+    path = memory.parent / "s2.jsonl"
+    line = {
+        "type": "user", "sessionId": "s2", "cwd": str(shell.folder / "demo"), "entrypoint": "cli",
+        "userType": "external",
+    }  # fmt: skip
+    with watched(shell) as running:
+        for number in (6543, 7654):
+            told = {"uuid": f"u{number}", "timestamp": f"2026-11-29T08:{number % 60:02}:00.000Z"}
+            message = {"role": "user", "content": said.format(number)}
+            with open(path, "a") as file:
+                file.write(json.dumps({**line, **told, "message": message}) + "\n")
+            running.until(lambda _, number=number: [one for one in trusts(shell) if str(number) in one[0]])
+        running.quiet(1.0)
+
+    assert [trust for _, trust in trusts(shell)] == [3]
+    assert len(shell.run("said", "billing pooler", "--json").document["turns"]) == 2
+
+
 def test_a_restart_catches_up(shell: Shell, memory: Path) -> None:
     """What was written, edited and deleted while nothing ran."""
     note(memory / "pool.md", "Use port 6000 for the pooler.")
@@ -204,23 +225,23 @@ def test_it_stops_at_once_and_has_no_children(shell: Shell, memory: Path, number
     assert running.err.endswith("learnings: stopped\n")
 
 
-def test_it_stops_in_the_middle_of_an_import(shell: Shell, memory: Path) -> None:
-    """Of thousands of notes; what is in is whole, and the next run does the rest."""
-    for number in range(1_500):
-        note(memory / f"{number}.md", f"Use port {number} for the service number {number}.")
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGKILL])
+def test_it_stops_in_the_middle_of_an_import(shell: Shell, memory: Path, number: int) -> None:
+    """Of a thousand notes, asked to or killed; what is in is whole, and the next run does the rest."""
+    for one in range(1_000):
+        note(memory / f"{one}.md", f"Use port {one} for the service number {one}.")
     begun = Watched(shell)
     try:
         begun.until(lambda _: shell.file.exists() and counted(shell) > 0)
-        took = begun.stop()
+        assert number == signal.SIGKILL or begun.stop(number) < 1.0
     finally:
         begun.process.kill()
         begun.process.communicate()
 
-    assert took < 1.0
-    shell.run("scan")
-    assert counted(shell) == 1_500
     with Ledger.open(str(shell.file), person()) as ledger:
         assert ledger.verify().ok
+    shell.run("scan")
+    assert counted(shell) == 1_000
 
 
 def counted(shell: Shell) -> int:
