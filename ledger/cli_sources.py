@@ -21,6 +21,7 @@ from ledger.model import TRUST_FILES, Diagnostic, Reading
 
 if TYPE_CHECKING:
     from importers.registry import Place
+    from ledger.handover import Waiting
     from ledger.ingest import Imported
     from ledger.ledger import Ledger
     from ledger.reader import Reader
@@ -28,7 +29,7 @@ if TYPE_CHECKING:
 PLACES, EXCLUDED = "scan_paths", "scan_exclude"
 """The settings with more places to read, and with those to leave out."""
 
-NOTES, PLACE = "memory-notes", "memory-note:"
+NOTES, PLACE, TRANSCRIPT = "memory-notes", "memory-note:", "transcript"
 
 FAILED = "source-failed"
 """Code of the diagnostic on a source that broke its importer."""
@@ -271,8 +272,14 @@ def bring(ledger: "Ledger", sources: "Sequence[Place]", how: Pass) -> "tuple[lis
     done = [] if how.dry_run else settled(ledger)
     run = partial(sessions_in.run, ledger, again=how.again, dry_run=how.dry_run, seen=seen)
     tally = Tally(sources)
-    for reading in map(how.fit, read):
+    taken: set[str] = set()
+    left_out: set[str] = set()
+    for before in read:
+        reading = how.fit(before)
         tally.read(reading)
+        if reading.importer == TRANSCRIPT:
+            taken |= set(reading.paths)
+            left_out |= (_files_of(before) - _files_of(reading)) | off_paths(ledger, before)
         for part in capture.by_hand(ledger, reading):
             heard = Listening(plan, vanished)
             with how.shown("recording") as progress:
@@ -280,7 +287,48 @@ def bring(ledger: "Ledger", sources: "Sequence[Place]", how: Pass) -> "tuple[lis
             tally.heard(reading.importer, heard)
     if not how.dry_run:
         seen.save()
+        failed = {one.file for reading in done for one in reading.diagnostics if one.line is None}
+        released(ledger, taken - left_out - failed)
     return done, tally.rows()
+
+
+def _files_of(reading: Reading) -> set[str]:
+    return {draft.source.path for draft in reading.drafts if draft.source is not None and draft.source.path}
+
+
+def released(ledger: "Ledger", taken: set[str], *, is_ended: bool = True) -> None:
+    """Take out of the queue what hooks left of sessions whose transcripts were taken whole: it has been seen to.
+
+    Of those that had ended only, unless `is_ended` is false: one that goes on is pointed to again.
+    """
+    from ledger import handover
+
+    if not taken:
+        return
+    files = handover.waiting(ledger.path, handover.LATER)
+    handed = {path: ended for path, ended in handed_over(files).items() if os.path.realpath(path) in taken}
+    names = {os.path.splitext(os.path.basename(path))[0] for path, ended in handed.items() if ended or not is_ended}
+    names |= {handover.pointer(path) for path, ended in handed.items() if ended or not is_ended}
+    if not is_ended:
+        names |= {os.path.splitext(os.path.basename(path))[0] for path in taken}
+    for one in files:
+        held = handover.take(ledger.path, one) if one.session in names else None
+        if held is not None:
+            handover.done(held)
+
+
+def handed_over(files: "Iterable[Waiting]") -> dict[str, bool]:
+    """Return the transcripts that hooks pointed to, and whether their session had ended then."""
+    from ledger import handover, place
+
+    found: dict[str, bool] = {}
+    for one in files:
+        for line in (place.bounded(one.path, handover.FILE_BYTES * 2) or "").splitlines():
+            record = handover.record(line.encode()) or {}
+            path = record.get("transcript")
+            if record.get("kind") == TRANSCRIPT and isinstance(path, str):
+                found[path] = record.get("hook_event_name") == "SessionEnd"
+    return found
 
 
 @contextmanager

@@ -9,11 +9,25 @@ import os
 import time
 from typing import TYPE_CHECKING, Any
 
-from ledger import cli_text, handover, place
+from ledger import cli_text, handover
 from ledger.cli_call import Call, Result
 from ledger.cli_import import lines_of, opened, said_aside, said_when_interrupted
 from ledger.cli_progress import bar
-from ledger.cli_sources import FAILED, Chosen, Pass, bring, kept_turns, narrowed, off_paths, told, usual, without
+from ledger.cli_sources import (
+    FAILED,
+    TRANSCRIPT,
+    Chosen,
+    Pass,
+    bring,
+    handed_over,
+    kept_turns,
+    narrowed,
+    off_paths,
+    released,
+    told,
+    usual,
+    without,
+)
 from ledger.errors import BadInput
 from ledger.model import plain
 from ledger.sole import sole
@@ -23,8 +37,6 @@ if TYPE_CHECKING:
     from ledger.ingest import Imported
     from ledger.ledger import Ledger
     from ledger.model import Reading
-
-TRANSCRIPT = "transcript"
 
 WORDS = (("failed", "failed and tried again later"), ("waiting", "wait after a fault"), ("resting", "not at rest yet"))
 """What else is counted, and how it is said."""
@@ -47,7 +59,7 @@ class _Sweep:
     def __init__(self, call: Call, ledger: "Ledger", chosen: Chosen, now: float) -> None:
         self._call, self._ledger, self._chosen, self._now = call, ledger, chosen, now
         self._sweeps = Sweeps(ledger.path)
-        self._handed = handed_over(ledger.path)
+        self._handed = handed_over(handover.waiting(ledger.path, handover.LATER))
         self._resting = self._waiting = 0
         self._off: set[str] = set()
         self._known: set[str] = set()
@@ -65,6 +77,7 @@ class _Sweep:
         if not is_dry:
             for path in taken:
                 self._noted(path, failed.get(path))
+            released(self._ledger, {os.path.realpath(path) for path in taken if path not in failed}, is_ended=False)
             self._sweeps.save(self._now)
         retries = [plain(one) for one in self._sweeps]
         fresh = [one for one in taken if one not in failed and os.path.realpath(one) not in self._known]
@@ -125,35 +138,17 @@ class _Sweep:
         return without(narrowed(reading, self._chosen), off)
 
     def _noted(self, path: str, why: str | None) -> None:
-        """Remember what became of a session; what hooks left of one that was taken has been seen to."""
+        """Remember what became of a session."""
         if why is not None:
             self._sweeps.failed(path, why, _changed_ns(path), self._now)
             return
         self._sweeps.taken(path)
-        session = os.path.splitext(os.path.basename(path))[0]
-        for one in handover.waiting(self._ledger.path, handover.LATER):
-            if one.session in (session, handover.pointer(path)):
-                taken = handover.take(self._ledger.path, one)
-                if taken is not None:
-                    handover.done(taken)
 
     def _line(self, document: dict[str, Any]) -> str:
         swept = document["swept"]
         parts = [f"{cli_text.counted(swept['taken'], 'session')} taken"]
         parts += [f"{swept[name]} {words}" for name, words in WORDS if swept[name]]
         return ", ".join(parts)
-
-
-def handed_over(ledger: str) -> dict[str, bool]:
-    """Return the transcripts that hooks pointed to, and whether their session had ended then."""
-    found: dict[str, bool] = {}
-    for one in handover.waiting(ledger, handover.LATER):
-        for line in (place.bounded(one.path, handover.FILE_BYTES * 2) or "").splitlines():
-            record = handover.record(line.encode()) or {}
-            path = record.get("transcript")
-            if record.get("kind") == TRANSCRIPT and isinstance(path, str):
-                found[path] = record.get("hook_event_name") == "SessionEnd"
-    return found
 
 
 def _fault(document: dict[str, Any], path: str) -> str | None:

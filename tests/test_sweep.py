@@ -266,3 +266,19 @@ def test_a_path_with_a_secret_is_not_kept(shell: Shell) -> None:
 def test_a_wrong_length_of_time_is_refused(inside: Inside) -> None:
     """With an example of a right one."""
     refused(inside("scan", "--idle", "soon"), 15, "30m")
+
+
+def test_a_scan_of_all_sees_to_what_hooks_left_of_ended_sessions_too(inside: Inside, shell: Shell) -> None:
+    """Of one that goes on it stays, and of one whose project is off."""
+    ended = session(shell.folder, "ended", 6543, 10)
+    going = session(shell.folder, "going", 7654, 10)
+    handover.pointed(str(shell.file), payload(shell.folder, ended))
+    handover.pointed(str(shell.file), payload(shell.folder, going, "PreCompact"))
+    inside("off", "--project", "demo")
+    inside.document("scan")
+    assert len(handover.waiting(str(shell.file))) == 2
+
+    inside("on", "--project", "demo")
+    inside.document("scan")
+
+    assert [one.session for one in handover.waiting(str(shell.file))] == [handover.pointer(str(going))]
