@@ -208,14 +208,14 @@ def _count(number: int, words: str) -> str:
 def lines_of(call: Call, document: dict[str, Any]) -> Iterator[str]:
     """Yield what was done, and the strongest of what was inferred, which waits for a second session or a person."""
     yield line_of(call, document)
-    yield from strongest(document["candidates"])
+    yield from strongest(document["remedies"])
 
 
-def strongest(candidates: list[dict[str, Any]]) -> Iterator[str]:
+def strongest(remedies: list[dict[str, Any]]) -> Iterator[str]:
     """Yield the strongest remedies that were found in transcripts, and where the rest is."""
-    if candidates:
-        yield f"the {len(candidates)} strongest of what mended failures (not shown unasked; all: `learnings review`):"
-    for one in candidates:
+    if remedies:
+        yield f"the {len(remedies)} strongest of what mended failures (not shown unasked; all: `learnings review`):"
+    for one in remedies:
         yield f"  {short(one['id'])}  {shortened(one['problem'])}"
         yield f"    → {shortened(one['solution'])}"
 

@@ -80,7 +80,7 @@ class Imported(NamedTuple):
     `unchanged` counts what was there already, `skipped` what could not be
     stored (each with a diagnostic), `restored` the retractions of an earlier
     import that were taken back because their text is there again, `masked` the
-    drafts in which a secret was masked. `candidates` are the strongest of what
+    drafts in which a secret was masked. `remedies` are the strongest of what
     was inferred anew, as {id, problem, solution, sessions}; `made` leads from
     places to the learnings that were made of them, and is no part of an answer.
     """
@@ -99,7 +99,7 @@ class Imported(NamedTuple):
     masked: int
     diagnostics: list[Diagnostic]
     remarks: list[str]
-    candidates: Sequence[dict[str, Any]] = ()
+    remedies: Sequence[dict[str, Any]] = ()
     made: Mapping[str, str] = {}
 
 

@@ -88,7 +88,7 @@ def run(
     remarks = [*dict.fromkeys(told.remarks), *left_out]
     if summaries:
         remarks.append(f"{summaries} summaries of sessions were kept; they are never recalled on a prompt")
-    return told._replace(remarks=remarks, candidates=_strongest(fed, told.made))
+    return told._replace(remarks=remarks, remedies=_strongest(fed, told.made))
 
 
 def _fed(ledger: Ledger, reading: Reading) -> tuple[Reading, list[str]]:
@@ -259,4 +259,4 @@ def _summed(done: Sequence[Imported]) -> Imported:
     return total
 
 
-_COUNTED = tuple(name for name in Imported._fields if name not in ("batch", "candidates", "made"))
+_COUNTED = tuple(name for name in Imported._fields if name not in ("batch", "remedies", "made"))

@@ -317,7 +317,7 @@ def import_learnings(session: Session, given: dict[str, Any]) -> dict[str, Any]:
             for reading in readings
         ]
     total = ingest.together(done)
-    del total["candidates"]  # what was inferred is a person's to look at
+    del total["remedies"]  # what was inferred is a person's to look at
     total["truncated"] = len(total["diagnostics"]) > DIAGNOSTICS_MAX
     return total | {"diagnostics": total["diagnostics"][:DIAGNOSTICS_MAX]}
 
