@@ -18,7 +18,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
-from ledger import cli
+from ledger import cli, handover
 from ledger.errors import BadInput, Damaged, Unwell
 
 OPEN = frozenset(
@@ -78,6 +78,21 @@ def hooked(session: Session, payload: dict[str, str]) -> None:
         sys.stdin = before
 
 
+def spoken(session: Session) -> None:
+    """Ask for what was said in a session, take it out and read it anew."""
+    told = {
+        "type": "user", "uuid": "u-1", "sessionId": "s-1", "cwd": "/w/demo", "timestamp": "2026-11-28T09:12:00Z",
+        "message": {"role": "user", "content": "why does the kettle whistle?"},
+    }  # fmt: skip
+    path = session.folder / "t.jsonl"
+    path.write_text(json.dumps(told) + "\n", "utf-8")
+    session.run("import", path)
+    session.run("said", "kettle")
+    session.run("said")
+    session.run("said", "--prune", "--older-than", "2026-11-29")
+    session.run("said", "--rebuild")
+
+
 def answers() -> dict[str, str]:
     """Return the shape of every command's document, by the command's name."""
     found = documents()
@@ -122,6 +137,8 @@ def play(session: Session) -> None:
     session.run("init")
     session.run("import", memory, session.folder / "missing.md", expected=BadInput.exit_code)
     session.run("scan")
+    session.run("watch", "--service", "systemd")
+    swept(session)
     index = session.folder / ".claude" / "agent-memory" / "cook" / "MEMORY.md"
     index.parent.mkdir()
     index.write_text("".join(f"- Kettle {number} whistles on stove {number}.\n" for number in range(205)), "utf-8")
@@ -139,7 +156,7 @@ def play(session: Session) -> None:
     session.run("query", "pooler 6543", "--include-superseded")
     session.run("show", new)
     session.run("show", one)
-    session.run("show", noted)
+    session.run("show", noted, "--source")
     session.run("history", new)
     session.run("pin", new)
     session.run("unpin", new)
@@ -192,6 +209,7 @@ def play(session: Session) -> None:
     leak.write_text(json.dumps({"kind": "evidence", "text": "password: " + "Otter!" + "raven42"}) + "\n", "utf-8")
     session.run("verify", "--secrets", expected=Unwell.exit_code)
     leak.unlink()
+    spoken(session)
     session.run("backup", session.folder / "copy.db")
     shared = "Restart the gateway after each change of its settings."
     first = session.record("record", "settings of the gateway", f"{shared} Ask Rosalind for the key.")
@@ -227,6 +245,20 @@ def reviewed(session: Session, memory: Path) -> None:
     session.run("import", session.folder / "team.jsonl")
     session.run("trust", session.folder / "team.jsonl")
     session.run("trust")
+
+
+def swept(session: Session) -> None:
+    """Take sessions at rest, of which one cannot be opened."""
+    folder = session.folder / ".claude" / "projects" / "-kitchen"
+    folder.mkdir(parents=True)
+    path = folder / "s1.jsonl"
+    path.symlink_to(session.folder / "nowhere")
+    record = {"kind": "transcript", "transcript": str(path), "hook_event_name": "SessionEnd"}
+    queue = Path(handover.folder_beside(str(session.file)))
+    queue.mkdir(exist_ok=True)
+    (queue / f"{handover.pointer(str(path))}.later.jsonl").write_text(json.dumps(record) + "\n", "utf-8")
+    (session.folder / "nowhere").write_text("{}\n", "utf-8")
+    session.run("scan", "--idle", "30m", expected=BadInput.exit_code)
 
 
 def merged(one: Any, other: Any) -> Any:

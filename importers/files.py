@@ -10,6 +10,7 @@ the way: a folder that was swapped for a link meanwhile leads nowhere.
 import os
 import re
 import stat
+from collections.abc import Iterator
 from typing import NamedTuple
 
 from ledger.model import LOCATOR_CHARS, Diagnostic
@@ -27,8 +28,8 @@ PATH_CHARS = LOCATOR_CHARS - 600
 """Longest path that still leaves room for a heading in a locator."""
 
 REFUSALS = frozenset({
-    "busy", "damaged", "export-header", "file-name", "hard-link", "no-observations", "not-found", "not-regular",
-    "not-text", "nul", "snapshot", "symlink", "too-large", "unknown-kind", "unreadable",
+    "busy", "damaged", "export-header", "file-name", "hard-link", "no-observations", "no-rows", "not-found",
+    "not-regular", "not-text", "nul", "snapshot", "symlink", "too-large", "unknown-kind", "unreadable",
 })  # fmt: skip
 """Codes of diagnostics on a file of which nothing is taken, when they name no line of it; a header is line 1."""
 
@@ -150,6 +151,25 @@ def read_head(path: str, size: int, *, is_resolved: bool = False) -> bytes:
         raise Unread("unreadable", f"it cannot be read ({error.strerror}); the file was skipped") from None
     finally:
         os.close(descriptor)
+
+
+def lines(path: str, line_bytes: int, cap: int) -> Iterator[bytes]:
+    """Yield the lines of a file of at most `cap` bytes, each cut one byte beyond the longest that is read.
+
+    Raises:
+        Unread: it is larger, or not what `open_regular` opens.
+    """
+    with os.fdopen(open_regular(path, is_resolved=True), "rb") as stream:
+        left = os.fstat(stream.fileno()).st_size
+        if left > cap:
+            raise Unread("too-large", f"it is larger than {cap:,} bytes; the file was skipped")
+        # What somebody appends meanwhile is for the next import: a file that grows would never end.
+        while left > 0 and (line := stream.readline(line_bytes + 1)):
+            left -= len(line)
+            yield line
+            while len(line) > line_bytes and not line.endswith(b"\n"):
+                line = stream.readline(line_bytes + 1)
+                left -= len(line)
 
 
 def _read(descriptor: int, size: int) -> bytes:

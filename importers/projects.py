@@ -49,6 +49,11 @@ def project_of(path: str) -> str | None:
     return name_of(repository) if repository is not None else None
 
 
+def session_project(cwd: str) -> str:
+    """Return the project of a session by the folder it worked in: of its repository, else the folder's name."""
+    return project_of(cwd) or folder_name(cwd)
+
+
 def repository_of(path: str) -> Repository | None:
     """Return the repository around a path, looking upward from it."""
     folder = os.path.realpath(path)
@@ -169,12 +174,13 @@ def memory_folder(path: str, home: str) -> str:
 def default_places(home: str) -> list[str]:
     """Return the memory folders of a user's client that exist: of every project, and of every agent."""
     claude = client_folder(home)
-    found = [os.path.join(folder, "memory") for folder in _folders(os.path.join(claude, "projects"))]
-    found += _folders(os.path.join(claude, "agent-memory"))
+    found = [os.path.join(folder, "memory") for folder in folders(os.path.join(claude, "projects"))]
+    found += folders(os.path.join(claude, "agent-memory"))
     return [folder for folder in found if os.path.isdir(folder)]
 
 
-def _folders(path: str) -> list[str]:
+def folders(path: str) -> list[str]:
+    """Return the folders in a folder, [] when it cannot be read."""
     try:
         with os.scandir(path) as listing:
             return sorted(entry.path for entry in listing if entry.is_dir())
@@ -197,7 +203,7 @@ def project_of_slug(folder: str) -> tuple[str, bool]:
     this very slug. Without a transcript the name is a guess from the slug.
     """
     name = os.path.basename(folder)
-    for cwd in _working_folders(folder):
+    for cwd in working_folders(folder):
         found = project_of(cwd) if os.path.isdir(cwd) else None
         if found is not None:
             return found, True
@@ -208,7 +214,7 @@ def project_of_slug(folder: str) -> tuple[str, bool]:
     return folder_name(name.rstrip("-").rpartition("-")[2] or name), False
 
 
-def _working_folders(folder: str) -> "list[str]":
+def working_folders(folder: str) -> "list[str]":
     """Return the first working folder recorded in the newest transcript that tells one, [] when none does."""
     for path in _transcripts(folder):
         try:

@@ -1,39 +1,84 @@
 """Choose the importer of each path, and read what is there into one `Reading` for each importer and trust.
 
-Trust follows from the place: the user's own memory folders, and folders
-outside every repository that a person named, hold what this user's agents
-wrote (2); files of a repository, and exports, may come from anybody (1).
-Nothing is taken from the environment but what is passed in.
+`table` has a line for each kind of file; memory notes, which are read as
+parts of their folders, have a module of their own (`note_scan.py`). Nothing is
+taken from the environment but what is passed in.
 """
 
+import hashlib
 import os
+import sqlite3
 import stat
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import NamedTuple
 
-from importers import claude_mem, export, files, memory_notes, projects
+from importers import files, foreign_sqlite, memory_notes, note_scan, projects
 from importers.files import Unread
-from ledger import own_copy
+from importers.kinds import Gathered, Importer, Parsed, Where
+from importers.note_scan import Notes
+from ledger import checkpoints, own_copy
+from ledger.checkpoints import Checkpoints, Look
 from ledger.errors import BadArgument
-from ledger.home import client_folder
-from ledger.model import EVERYWHERE, PROJECT_CHARS, TRUST_FILES, TRUST_NOTES, Diagnostic, Draft, Reading
+from ledger.model import PROJECT_CHARS, TRUST_FILES, TRUST_NOTES, Diagnostic, Past, Reading
 
 Progress = Callable[[int, int], None]
 """Told while files are read: how many are done, and of how many."""
 
-NOTES = "memory-notes"
+NOTES = note_scan.KIND
+
+HEAD_BYTES = 4_096
+"""How much of a file is looked at to tell what it is."""
 
 default_places = projects.default_places
+
+DATABASES = "databases"
+"""Stands for the kinds whose files may be databases: which of them a database is, its tables say."""
 
 PASTED = "pasted"
 """Stands for the path of a text that was pasted."""
 
-FOREIGN = (".json", ".db", ".sqlite", ".sqlite3")
-"""Names that other tools' memories have; what such a file is, its content says."""
+
+def table() -> tuple[Importer, ...]:
+    """Return the importers of files, in the order in which they are asked whether a file is theirs.
+
+    Imported when they are asked for: a hook that reads one note needs none of them.
+    """
+    from importers import (
+        agent_files,
+        basic_memory,
+        claude_mem,
+        elsewhere,
+        export,
+        mcp_memory_service,
+        mem0,
+        memory_server,
+        sessions,
+    )
+
+    return (
+        export.IMPORTER,
+        sessions.IMPORTER,
+        mcp_memory_service.IMPORTER,
+        memory_server.IMPORTER,
+        mem0.IMPORTER,
+        basic_memory.IMPORTER,
+        *agent_files.IMPORTERS,
+        *elsewhere.IMPORTERS,
+        claude_mem.IMPORTER,  # the last: it takes every other database and `.json`, and says what is wrong with it
+    )
 
 
-MEMORY_FOLDERS = ("projects", "agent-memory")
-"""Folders of `~/.claude` with the user's own notes. A repository elsewhere below it (a plugin, a skill) was cloned:
-its files are others'."""
+class Place(NamedTuple):
+    """Where something of a kind usually is, and is."""
+
+    kind: str
+    path: str
+
+
+def usual_places(where: Where) -> list[Place]:
+    """Return what is found where each kind usually is: notes first, then in the order of the table."""
+    found = [Place(NOTES, path) for path in note_scan.places(where)]
+    return found + [Place(one.kind, path) for one in table() for path in one.places(where)]
 
 
 def client_files(cwd: str, home: str) -> list[str]:
@@ -47,16 +92,20 @@ def scan_paths(
     progress: Progress | None = None,
     home: str | None = None,
     loose: int = TRUST_NOTES,
+    rows: Importer | None = None,
+    seen: Checkpoints | None = None,
 ) -> list[Reading]:
     """Read files and folders.
 
     Args:
-        paths: memory folders, single notes, exports of a ledger.
+        paths: memory folders, single notes, files of the kinds in the table.
         project: the project of all of it; None lets each place tell its own.
         progress: called after each file.
         home: the user's home folder; what lies below its `.claude` is the user's own.
         loose: trust of a folder outside any repository: that of own notes when
             a person named it, `TRUST_FILES` when an agent did.
+        rows: reads every file, whatever it is; see `rows_by`.
+        seen: what is known of sources that have not changed, which are passed over; None reads all of them.
 
     Returns:
         One reading for each importer and trust, in that order. Whatever could
@@ -67,7 +116,7 @@ def scan_paths(
     """
     _check_project(project)
     asked = list(paths)
-    scan = _Scan(project, progress, home, loose)
+    scan = _Scan(project, progress, home, loose, rows, seen)
     missing = [path for path in asked if not scan.add(path)]
     if asked and len(missing) == len(asked):
         shown = ", ".join(files.shown(path) for path in missing)
@@ -75,6 +124,32 @@ def scan_paths(
     for path in missing:
         scan.diagnostics.append(Diagnostic(files.shown(path), None, "not-found", "there is no such file or folder"))
     return scan.readings()
+
+
+def rows_by(kind: str | None, columns: str, paths: Iterable[str]) -> Importer:
+    """Return an importer of rows by a map of columns, `problem=COL,solution=COL,…`.
+
+    Args:
+        kind: `csv` or `jsonl`; None: the names of the files tell.
+
+    Raises:
+        BadArgument: the map or the kind is none, or a path is a folder.
+    """
+    from importers import columns as by_columns
+
+    given = by_columns.mapped(columns)
+    ends = {os.path.splitext(path)[1].lower().lstrip(".") for path in paths}
+    kind = kind or {"csv": "csv", "tsv": "csv", "jsonl": "jsonl", "ndjson": "jsonl"}.get("".join(sorted(ends)))
+    if kind not in by_columns.KINDS:
+        raise BadArgument("the kind of rows is not told; nothing was written", "say --kind csv or --kind jsonl")
+    folder = next((path for path in paths if os.path.isdir(path)), None)
+    if folder is not None:
+        raise BadArgument(f"{files.shown(folder)} is a folder; nothing was written", "name the files with rows")
+
+    def read(path: str, project: str | None) -> list[Parsed]:
+        return [by_columns.read(path, kind, given, project)]
+
+    return Importer(kind, lambda head, path: True, read)
 
 
 def read_note(path: str, home: str | None = None) -> Reading:
@@ -97,18 +172,19 @@ def read_notes(
 ) -> Reading:
     """Read some notes of a folder as `read_note` reads one; `named` is what leads there, when that is a link."""
     scan = _Scan(None, None, home, TRUST_FILES)
-    scan.leads(named or folder, folder)
+    notes = scan.notes
+    notes.leads(named or folder, folder)
     reals = [_resolved(os.path.abspath(path)) for path in paths]
     for path in (*files.walk(folder).files, *reals):
-        scan.notes.setdefault(path, folder)
+        notes.listed.setdefault(path, folder)
     for done, real in enumerate(reals, 1):
-        part = scan._part(NOTES, real)
+        part = notes.part(real)
         part.roots.append(real)
         part.paths.append(real)
-        scan._read_note(real)
+        notes.read(real)
         if progress is not None:
             progress(done, len(reals))
-    return scan._reading(NOTES, scan._trust(reals[0]), scan._part(NOTES, reals[0]))
+    return scan.reading(NOTES, notes.trust(reals[0]))
 
 
 def pasted(text: str, project: str | None = None) -> Reading:
@@ -117,6 +193,8 @@ def pasted(text: str, project: str | None = None) -> Reading:
     Raises:
         BadArgument: nothing of it can be taken, or `project` cannot be a project's name.
     """
+    from importers import claude_mem
+
     _check_project(project)
     try:
         parsed = claude_mem.parse(text.encode("utf-8", "surrogatepass"), PASTED, project)
@@ -132,49 +210,33 @@ def _check_project(project: str | None) -> None:
         raise BadArgument(f"a project's name has 1 to {PROJECT_CHARS} characters; nothing was written")
 
 
-class _Part:
-    """What goes into one reading."""
-
-    def __init__(self) -> None:
-        self.drafts: list[Draft] = []
-        self.whole: set[str] = set()
-        self.paths: list[str] = []
-        self.roots: list[str] = []
-        self.unread: list[str] = []
-        self.diagnostics: list[Diagnostic] = []
-        self.read: list[str] = []
-        self.held: set[str] = set()
-
-
 class _Scan:
     """Paths on their way to readings: first all are listed, then all are read."""
 
-    def __init__(self, project: str | None, progress: Progress | None, home: str | None, loose: int) -> None:
-        self.project = project
-        self.loose = loose
-        self.progress = progress
-        self.home = home
-        self.own = os.path.realpath(client_folder(home)) if home else None
-        self.parts: dict[tuple[str, int], _Part] = {}
-        self.notes: dict[str, str] = {}
-        self.exports: list[str] = []
-        self.claude_mem: list[str] = []
-        self.claude_mem_read: list[claude_mem.Parsed] = []
+    def __init__(
+        self,
+        project: str | None,
+        progress: Progress | None,
+        home: str | None,
+        loose: int,
+        rows: Importer | None = None,
+        seen: Checkpoints | None = None,
+    ) -> None:
+        self.seen = seen
+        self.looks: dict[str, Look] = {}
+        self.rows = rows
+        self.project, self.progress, self.home = project, progress, home
+        self.parts: dict[tuple[str, int], Gathered] = {}
+        self.notes = Notes(project, home, loose, lambda trust: self._part(NOTES, trust), seen)
+        self.listed: dict[str, Importer] = {}
+        self.databases: dict[str, None] = {}
+        self.parsed: dict[tuple[str, int], list[Parsed]] = {}
         self.diagnostics: list[Diagnostic] = []
-        self.projects: dict[str, str] = {}
-        self.trusts: dict[str, int] = {}
-        self.linked: dict[str, str] = {}
 
-    def leads(self, named: str, real: str) -> None:
-        """Hear which folder is meant by a name: a memory folder that is a link is of the project whose it is."""
-        client = projects.slug_folder(named)
-        if client is not None and projects.slug_folder(real) is None:
-            self.linked[os.path.join(real, "")] = client
+    def _part(self, importer: str, trust: int) -> Gathered:
+        return self.parts.setdefault((importer, trust), Gathered())
 
-    def _client(self, path: str) -> str | None:
-        """Return the client's folder of the project that a note is of, None when it is of no such folder."""
-        linked = next((client for folder, client in self.linked.items() if path.startswith(folder)), None)
-        return projects.slug_folder(path) or linked
+    # -- listing ----------------------------------------------------------------------------------------------------
 
     def add(self, path: str) -> bool:
         """List a file, or the files of a folder; return False when there is none."""
@@ -186,115 +248,176 @@ class _Scan:
             mode = os.lstat(real).st_mode
         except (OSError, ValueError):
             return False
-        self.leads(path, real)
-        if stat.S_ISDIR(mode):
+        self.notes.leads(path, real)
+        if self.rows is not None:
+            self._list(real, self.rows)
+        elif stat.S_ISDIR(mode):
             self._add_folder(real)
-        elif memory_notes.sniff(real):
-            self._part(NOTES, real).roots.append(real)
-            self._part(NOTES, real).paths.append(real)
-            self.notes.setdefault(real, os.path.dirname(real))
+        elif memory_notes.sniff(real) and not self._is_others_note(real):
+            self.notes.add_file(real)
         else:
             self._add_file(real)
         return True
 
-    def _part(self, importer: str, path: str) -> _Part:
-        trust = self._trust(path) if importer == NOTES else TRUST_FILES
-        return self.parts.setdefault((importer, trust), _Part())
-
-    def _trust(self, path: str) -> int:
-        folder = os.path.dirname(path)
-        if folder not in self.trusts:
-            client = self._client(path)
-            is_linked = client is not None and client in self.linked.values()
-            led = os.path.realpath(client) if client is not None and is_linked else path
-            around = projects.repository_of(folder)
-            is_loose = around is None
-            is_inside = around is not None and self._is_below(around.work_tree) and not self._is_memory(led)
-            is_cloned = is_inside or (is_linked and not is_loose)  # a link into a repository lends it no trust
-            is_own = self._is_below(led) and not is_cloned
-            self.trusts[folder] = TRUST_NOTES if is_own else self.loose if is_loose else TRUST_FILES
-        return self.trusts[folder]
-
-    def _is_memory(self, path: str) -> bool:
-        """Tell whether a path lies where the client keeps memory, which a user may keep in git of their own."""
-        return any(path.startswith(os.path.join(self.own or "", name, "")) for name in MEMORY_FOLDERS)
-
-    def _is_below(self, path: str) -> bool:
-        """Tell whether a path lies below the user's `.claude`."""
-        return self.own is not None and (path + os.sep).startswith(self.own + os.sep)
-
-    # -- listing ----------------------------------------------------------------------------------------------------
-
     def _add_folder(self, root: str) -> None:
-        """List the notes of a folder, each with the folder that is its memory folder."""
-        is_own = self.own is not None and (root + os.sep).startswith(self.own + os.sep)
-        holds_others = is_own or _holds_more_than_notes(root)
-        found = files.walk(root, ".md" if holds_others else (".md", *FOREIGN))
-        part = self._part(NOTES, os.path.join(root, ""))
-        part.roots.append(root)
-        part.paths.append(root)
-        part.unread += found.unread
-        part.diagnostics += found.diagnostics
-        indexed = {os.path.dirname(path) for path in found.files if memory_notes.is_index(path)}
-        others = 0
-        for path in found.files:
-            if not memory_notes.sniff(path):
-                if "/." not in path[len(root) :].replace(os.sep, "/"):
-                    self._add_file(path)
-                continue
-            folder = _memory_folder(path, root, indexed)
-            if folder is None and _holds_more_than_notes(root):
-                part.unread.append(path)
-                others += 1
-            else:
-                self.notes.setdefault(path, folder or root)
-        if others:
-            message = (
-                f"{others:,} Markdown files outside memory folders were left out; name their folder to import them"
-            )
-            part.diagnostics.append(Diagnostic(files.shown(root), None, "not-memory", message))
+        """List what a folder holds: for each kind that reads folders, then its notes and the files beside them."""
+        is_claimed = False
+        for importer in table():
+            for path in importer.below(root) if importer.below is not None else ():
+                self._list(path, importer)
+                is_claimed = is_claimed or path == root
+        if not is_claimed:
+            names = tuple(dict.fromkeys(name for importer in table() for name in importer.names))
+            for path in self.notes.add_folder(root, names, self.listed):
+                self._add_file(path)
+
+    def _is_others_note(self, path: str) -> bool:
+        """Tell whether a Markdown file is of another kind than memory notes."""
+        try:
+            head = files.read_head(path, HEAD_BYTES, is_resolved=True)
+        except Unread:
+            return False  # whoever reads it says why
+        return any(one.is_markdown and one.sniff(head, path) for one in table())
 
     def _add_file(self, path: str) -> None:
-        """List an export of a ledger or what claude-mem keeps; say what else was named."""
+        """List a file of a kind in the table; say what else was named."""
         try:
-            head = files.read_head(path, 4_096, is_resolved=True)
-            if export.sniff(head):
-                self._part(export.KIND, path).paths.append(path)
-                self.exports.append(path)
+            head = files.read_head(path, HEAD_BYTES, is_resolved=True)
+            if foreign_sqlite.sniff(head):
+                self.databases.setdefault(path)
                 return
-            if claude_mem.sniff(head, path):
-                self._part(claude_mem.KIND, path).paths.append(path)
-                self.claude_mem.append(path)
+            importer = next((one for one in table() if one.sniff(head, path)), None)
+            if importer is not None:
+                self._list(path, importer)
                 return
-            kinds = "neither a note (.md) nor an export of a ledger, nor a database or an export of claude-mem"
+            kinds = (
+                "neither a note (.md) nor an export of a ledger, nor a database or an export of a kind that is known"
+            )
             error = Unread("unknown-kind", f"{kinds}; the file was skipped")
         except Unread as unread:
             error = unread
         self.diagnostics.append(Diagnostic(files.shown(path), None, error.code, error.message))
 
+    def _list(self, path: str, importer: Importer) -> None:
+        if path not in self.listed:
+            self.listed[path] = importer
+            self._part(importer.kind, importer.trust).paths.append(path)
+
+    # -- passing over -----------------------------------------------------------------------------------------------
+
+    def _pass_rows(self) -> None:
+        """Pass over what has not changed: a transcript by itself, files and databases of a kind together or not at all,
+        because one of them may outrank another."""
+        groups: dict[str, list[tuple[str, Importer | None]]] = {}
+        for path, importer in [*self.listed.items(), *((path, None) for path in self.databases)]:
+            kind = DATABASES if importer is None or importer.database is not None else importer.kind
+            groups.setdefault(path if importer is not None and importer.by_place else kind, []).append((path, importer))
+        for group in groups.values():
+            told = "\n".join((self.project or "", *sorted(path for path, _ in group)))
+            known = [self._known(path, importer, told) for path, importer in group]
+            for (path, _), one in zip(group, known, strict=True):
+                if one is not None and None not in known:
+                    self._part(one[0].kind, self._trust(path, one[0])).passes(path, one[1])
+                    self.listed.pop(path, None)
+                    self.databases.pop(path, None)
+
+    def _known(self, path: str, importer: Importer | None, told: str) -> tuple[Importer, int] | None:
+        """Look at a file before it is read; return whose it is and how many drafts it makes, None when it is read."""
+        if importer is not None and importer.by_place:
+            told += f"\n{self.notes.trust(path)}"
+        self.looks[path] = now = _look(path, told, is_database=importer is None)
+        kinds = [importer] if importer is not None else [one for one in table() if one.database is not None]
+        if importer is not None and importer.by_place and not _is_kept(path):
+            return None
+        passing = ((one, self._unchanged(now, one)) for one in kinds)
+        return next(((one, items) for one, items in passing if items is not None), None)
+
+    def _unchanged(self, now: Look, importer: Importer) -> int | None:
+        return self.seen.unchanged(now._replace(how=importer.kind + now.how)) if self.seen is not None else None
+
+    def _trust(self, path: str, importer: Importer) -> int:
+        is_less = importer.by_place and self.notes.trust(path) < TRUST_NOTES
+        return TRUST_FILES if is_less else importer.trust
+
+    def _mark(self, path: str, importer: Importer, found: Sequence[Parsed]) -> None:
+        """Remember what a file was that was read completely, where its drafts of the highest trust go: the last to be
+        recorded."""
+        is_whole = importer.by_place or all(parsed.is_complete and not parsed.diagnostics for parsed in found)
+        if self.rows is not None or not is_whole or os.path.isdir(path):
+            return  # the times of a folder do not tell what lies in it
+        trust, last = max(
+            ((importer.trust if one.trust is None else one.trust, one) for one in found), key=lambda one: one[0]
+        )
+        now = self.looks[path]
+        self._part(importer.kind, trust).marks[path] = checkpoints.mark(
+            now._replace(how=importer.kind + now.how), None, len(last.drafts)
+        )
+
     # -- reading ----------------------------------------------------------------------------------------------------
 
     def readings(self) -> list[Reading]:
         """Read everything listed."""
-        work = [
-            *((self._read_note, path) for path in sorted(self.notes)),
-            *((self._read_export, p) for p in self.exports),
-            *((self._read_claude_mem, p) for p in dict.fromkeys(self.claude_mem)),
-        ]
-        total = len(work)
-        for done, (read, path) in enumerate(work, 1):
-            read(path)
+        self._pass_rows()
+        for done, total in self._steps():
             if self.progress is not None:
                 self.progress(done, total)
-        if self.claude_mem_read:
-            self._part(claude_mem.KIND, "").drafts += claude_mem.merged(self.claude_mem_read)
+        for (kind, trust), parsed in self.parsed.items():
+            merged = next(one.merged for one in (*table(), *([self.rows] if self.rows else [])) if one.kind == kind)
+            self._part(kind, trust).drafts += merged(parsed)
         if not self.parts:
-            self.parts[NOTES, TRUST_NOTES] = _Part()
-        made = sorted(self.parts.items(), key=lambda item: (item[0][0] != NOTES, item[0]))
-        made[0][1].diagnostics[:0] = self.diagnostics
-        return [self._reading(importer, trust, part) for (importer, trust), part in made]
+            self._part(NOTES, TRUST_NOTES)
+        made = sorted(self.parts, key=lambda key: (key[0] != NOTES, key))
+        self.parts[made[0]].diagnostics[:0] = self.diagnostics
+        return [self.reading(importer, trust) for importer, trust in made]
 
-    def _reading(self, importer: str, trust: int, part: _Part) -> Reading:
+    def _steps(self) -> Iterator[tuple[int, int]]:
+        """Read one file after the other; yield how many are done, and of how many."""
+        notes, others = sorted(self.notes.listed), [*self.listed.items(), *((path, None) for path in self.databases)]
+        total = len(notes) + len(others)
+        for done, path in enumerate(notes, 1):
+            self.notes.read(path)
+            yield done, total
+        self.notes.read_marks()
+        for done, (path, importer) in enumerate(others, len(notes) + 1):
+            self._read(path, importer)
+            yield done, total
+
+    def _read(self, path: str, importer: Importer | None) -> None:
+        """Read one file, a database when no importer is given; what cannot be taken of it is a diagnostic."""
+        try:
+            if len(path) > files.PATH_CHARS or files.shown(path) != path:
+                raise Unread("file-name", "its path is too long or not UTF-8; the file was skipped")
+            if importer is None:
+                importer, found = _read_database(path, self.project)
+                self._part(importer.kind, importer.trust).paths.append(path)
+            else:
+                found = importer.read(path, self.project)
+        except Unread as error:
+            importer = importer or table()[-1]
+            part = self._part(importer.kind, importer.trust)
+            if path in self.databases:
+                part.paths.append(path)
+            part.unread.append(path)
+            part.diagnostics.append(Diagnostic(files.shown(path), None, error.code, error.message))
+            return
+        if importer.by_place and self.notes.trust(path) < TRUST_NOTES:
+            found = [_of_files(parsed) for parsed in found]
+        if found:
+            self._mark(path, importer, found)
+        for parsed in found:
+            trust = importer.trust if parsed.trust is None else parsed.trust
+            part = self._part(importer.kind, trust)
+            if trust != importer.trust:
+                part.paths.append(path)
+            self.parsed.setdefault((importer.kind, trust), []).append(parsed)
+            part.read.append(path)
+            part.take(parsed)
+            if parsed.is_complete:
+                part.roots.append(path)
+
+    def reading(self, importer: str, trust: int) -> Reading:
+        """Return what was gathered of an importer at a trust."""
+        part = self._part(importer, trust)
         elsewhere = [path for key, other in self.parts.items() if key != (importer, trust) for path in other.read]
         return Reading(
             importer,
@@ -307,130 +430,54 @@ class _Scan:
             part.diagnostics,
             self.project,
             frozenset(part.held),
+            part.sessions,
+            tuple(part.summaries),
+            part.around,
+            Past(part.replaced, part.fates, part.origins),
+            part.marks,
+            part.passed,
         )
 
-    def _read_note(self, path: str) -> None:
-        part = self._part(NOTES, path)
+
+def _is_kept(path: str) -> bool:
+    """Tell whether the session index needs nothing of a transcript that has not changed."""
+    from importers.transcript import is_kept
+
+    return is_kept(path)
+
+
+def _look(path: str, told: str, *, is_database: bool) -> Look:
+    """Look at a file, a database with its log, or all files of a folder; how it is read is completed by its kind."""
+    if not os.path.isdir(path):
+        return checkpoints.look(path, "", told, (path + "-wal", path + "-journal") if is_database else ())
+    inside = files.walk(path, "").files
+    now = checkpoints.look(path, "", told, inside)
+    whole = "\n".join((now.stamp, *inside)).encode("utf-8", "surrogateescape")
+    return now._replace(stamp=hashlib.sha256(whole).hexdigest() if now.stamp else "")
+
+
+def _of_files(parsed: Parsed) -> Parsed:
+    """Return what a file says that anybody may have written: no person's words, and no session that could agree."""
+    trust = TRUST_FILES if parsed.trust is None else min(parsed.trust, TRUST_FILES)
+    return parsed._replace(trust=trust, sessions={}, summaries=())
+
+
+def _read_database(path: str, project: str | None) -> tuple[Importer, Sequence[Parsed]]:
+    """Read a SQLite database from a copy: by the first importer of the table that knows what it holds.
+
+    Raises:
+        Unread: it cannot be copied or read, or no importer knows it.
+    """
+    with foreign_sqlite.snapshot(path) as connection:
         try:
-            text, left_out = files.read_note(path)
-        except Unread as error:
-            if error.code != "not-found":
-                part.unread.append(path)
-            part.diagnostics.append(Diagnostic(files.shown(path), None, error.code, error.message))
-            return
-        parsed = memory_notes.parse(text, path, self._project(path), self.notes)
-        part.read.append(path)
-        part.drafts += parsed.drafts
-        part.diagnostics += parsed.diagnostics
-        odd = files.controls(text)
-        if odd is not None:
-            more = f", as do {odd[1] - 1:,} more lines" if odd[1] > 1 else ""
-            message = f"this line holds control characters or terminal escapes{more}; they were taken out"
-            part.diagnostics.append(Diagnostic(path, odd[0], "control", message))
-        if left_out or not parsed.is_complete:
-            # What stood there may stand there still, so nothing of this file has gone.
-            part.unread.append(path)
-            part.diagnostics += [Diagnostic(path, line, code, message) for code, line, message in left_out]
-        else:
-            part.whole |= parsed.whole
-
-    def _read_export(self, path: str) -> None:
-        part = self._part(export.KIND, path)
-        try:
-            parsed = export.parse(_lines(path), path)
-        except Unread as error:
-            part.diagnostics.append(Diagnostic(files.shown(path), None, error.code, error.message))
-            return
-        part.read.append(path)
-        part.drafts += parsed.drafts
-        part.whole |= parsed.whole
-        part.diagnostics += parsed.diagnostics
-        if parsed.is_complete:
-            part.roots.append(path)
-
-    def _read_claude_mem(self, path: str) -> None:
-        part = self._part(claude_mem.KIND, path)
-        try:
-            if len(path) > files.PATH_CHARS or files.shown(path) != path:
-                raise Unread("file-name", "its path is too long or not UTF-8; the file was skipped")
-            parsed = claude_mem.read(path, self.project)
-        except Unread as error:
-            part.unread.append(path)
-            part.diagnostics.append(Diagnostic(files.shown(path), None, error.code, error.message))
-            return
-        part.read.append(path)
-        self.claude_mem_read.append(parsed)
-        part.whole |= parsed.whole
-        part.held |= parsed.held
-        part.diagnostics += parsed.diagnostics
-        if parsed.is_complete:
-            part.roots.append(path)
-
-    # -- projects ---------------------------------------------------------------------------------------------------
-
-    def _project(self, path: str) -> str:
-        if self.project is not None:
-            return self.project
-        folder = self.notes[path]
-        if folder not in self.projects:
-            self.projects[folder] = self._find_project(path, folder)
-        return self.projects[folder]
-
-    def _find_project(self, path: str, folder: str) -> str:
-        """Return the project of a memory folder: from transcripts, for every project, from git, or by its name."""
-        client = self._client(path)
-        if client is not None:
-            name, is_told = projects.project_of_slug(client)
-            if not is_told:
-                message = "no transcript tells which project this is; the name is a guess (--project names it)"
-                self._part(NOTES, path).diagnostics.append(Diagnostic(folder, None, "project-guessed", message))
-            return name
-        above, agents = os.path.split(os.path.dirname(folder))
-        if agents.startswith("agent-memory") and (os.path.basename(above) == ".claude" or above == self.own):
-            return EVERYWHERE if above == self.own else projects.project_of(above) or projects.folder_name(above[:-8])
-        return projects.project_of(folder) or projects.folder_name(folder)
+            for importer in table():
+                if importer.database is not None and importer.holds(connection):
+                    return importer, importer.database(connection, path, project)
+        except (sqlite3.Error, UnicodeError, MemoryError, OverflowError):
+            raise foreign_sqlite.damaged() from None
+    raise Unread("unknown-kind", "it is a database of no kind that this program reads; the file was skipped")
 
 
 def _resolved(path: str) -> str:
     """Return a path without links above its last part; the last part is judged when it is opened."""
     return os.path.join(os.path.realpath(os.path.dirname(path)), os.path.basename(path))
-
-
-def _memory_folder(path: str, root: str, indexed: set[str]) -> str | None:
-    """Return the nearest folder at or below `root` that is a memory folder of this file, None when none is."""
-    client = projects.slug_folder(path)
-    if client is not None:
-        return os.path.join(client, "memory")
-    folder = os.path.dirname(path)
-    while True:
-        if folder in indexed or os.path.basename(os.path.dirname(folder)).startswith("agent-memory"):
-            return folder
-        if folder == root or len(folder) < len(root):
-            return None
-        folder = os.path.dirname(folder)
-
-
-def _holds_more_than_notes(root: str) -> bool:
-    """Return whether a folder is a repository, or the client's own, where most Markdown is no memory."""
-    parts = root.split(os.sep)
-    is_client = ".claude" in parts and "memory" not in parts and not any(p.startswith("agent-memory") for p in parts)
-    return is_client or os.path.lexists(os.path.join(root, ".git"))
-
-
-def _lines(path: str) -> Iterator[bytes]:
-    """Return the lines of a file, each cut one byte beyond the longest that is read.
-
-    Raises:
-        Unread: it is not a regular file, or larger than any export.
-    """
-    with os.fdopen(files.open_regular(path, is_resolved=True), "rb") as stream:
-        left = os.fstat(stream.fileno()).st_size
-        if left > export.FILE_BYTES:
-            raise Unread("too-large", f"it is larger than {export.FILE_BYTES:,} bytes; the file was skipped")
-        # What somebody appends meanwhile is for the next import: a file that grows would never end.
-        while left > 0 and (line := stream.readline(export.LINE_BYTES + 1)):
-            left -= len(line)
-            yield line
-            while len(line) > export.LINE_BYTES and not line.endswith(b"\n"):
-                line = stream.readline(export.LINE_BYTES + 1)
-                left -= len(line)

@@ -11,19 +11,23 @@ line. A line without its end is left for the next reading.
 
 import os
 import re
-from collections import OrderedDict
+from collections import OrderedDict, deque
 from collections.abc import Iterator
-from contextlib import contextmanager
-from typing import Any, BinaryIO, NamedTuple
+from contextlib import contextmanager, suppress
+from contextvars import ContextVar
+from io import BytesIO
+from typing import Any, BinaryIO, NamedTuple, Protocol
 
 import msgspec
 
+from importers import asides
 from importers.export import Unreadable
-from importers.files import open_regular
+from importers.files import Unread, open_regular
 from importers.headers import observed
 from importers.json_parts import Broken, Scanner
 from ledger import author
 from ledger.model import Diagnostic
+from ledger.turns import Spoken
 
 SPEAKERS = ("person", "agent", "tool", "client", "summary", "robot")
 """Who speaks: a person; the agent; a tool's output; what the client wrote in a person's place; its summary of what
@@ -36,17 +40,40 @@ TEXT_CHARS = 1 << 20
 """Most text of one turn."""
 
 ID_CHARS, PATH_CHARS = 200, 4_096
-UUIDS_MAX = 1_000_000
-"""Lines of one file whose ids are remembered, to know those that a fork or a resumed session wrote again."""
+
+ARGUMENT_CHARS = 2_000
+"""Most of each argument of a call that is kept: a command, a path, a text that was replaced."""
+
+OUTPUT_CHARS = 8_000
+"""Most of one tool's output that is kept by itself: half from its beginning, half from its end, where errors stand."""
+
+UUIDS_MAX = 500_000
+"""Lines of one file whose ids are remembered, to know those that a fork or a resumed session wrote again; 70 bytes
+each, as hashes. What is repeated later is for whoever keeps turns to know by their ids."""
+
+BUFFER_BYTES = 1 << 20
+"""Bytes that are read from a file at once; with the usual 8 KB, lines come at a third of the speed."""
+
+AGAIN_BYTES = 4 << 20
+"""How far before the end of a reading the next one may begin again, for an answer that was not over."""
 
 OPEN_MAX = 100
 """Sessions of one file whose answers may be under way at once."""
+
+CALL_CHARS = 200
+"""Most of a command or a path that is kept with an answer for searching."""
+
+BACK_LINES = 100
+"""Lines of turns before the end of a reading that the next one gives again."""
 
 SHOWN = 100
 """Bad lines of one kind that are named one by one."""
 
 ROBOTS = frozenset(("sdk", "sdk-cli", "sdk-py", "sdk-ts"))
 """Entry points, and origins of a turn, of programs that call the client."""
+
+VERSION = 1
+"""Of what is made of a transcript: with another one than it was read by, a transcript is read as a whole again."""
 
 READ = frozenset(("user", "assistant"))
 """Kinds of lines that hold turns."""
@@ -58,13 +85,36 @@ _CALLED = (
 )  # fmt: skip
 
 
+class Called(NamedTuple):
+    """A tool that the agent called, with those arguments that tell what it did; each is cut at `ARGUMENT_CHARS`.
+
+    Of an edit `old` is what was replaced and `new` what stands there now; of a written file `new` is its beginning.
+    """
+
+    id: str
+    name: str
+    command: str | None = None
+    path: str | None = None
+    old: str | None = None
+    new: str | None = None
+
+
+class Output(NamedTuple):
+    """What one tool answered: the id of its call, whether it failed, and its text, cut at `OUTPUT_CHARS`."""
+
+    id: str
+    is_error: bool
+    text: str
+
+
 class Turn(NamedTuple):
     """What somebody said.
 
     `text` is as it was written, without what the client put between; of a tool
     its output. `line` counts from 1 and is the first of the turn. `is_aside`
     tells that a subagent or its task speaks, `is_error` that a tool failed or
-    the client could not reach the model. `tools` names what the agent called.
+    the client could not reach the model, `is_robot` that nobody sits in the
+    session. `calls` is what the agent called, `outputs` what its tools answered.
     """
 
     speaker: str
@@ -77,15 +127,39 @@ class Turn(NamedTuple):
     line: int
     is_aside: bool = False
     is_error: bool = False
-    tools: tuple[str, ...] = ()
+    is_robot: bool = False
+    calls: tuple[Called, ...] = ()
+    outputs: tuple[Output, ...] = ()
+
+    @property
+    def tools(self) -> tuple[str, ...]:
+        """Names of what the agent called."""
+        return tuple(call.name for call in self.calls)
 
 
 class _Block(msgspec.Struct):
     type: str = ""
     text: str = ""
     name: str = ""
+    id: str | None = None
+    tool_use_id: str | None = None
+    input: msgspec.Raw = msgspec.Raw()
     content: str | list[Any] | None = None
     is_error: bool | None = None
+
+
+class _Edit(msgspec.Struct):
+    old_string: str | None = None
+    new_string: str | None = None
+
+
+class _Input(_Edit):
+    command: str | None = None
+    file_path: str | None = None
+    notebook_path: str | None = None
+    content: str | None = None
+    new_source: str | None = None
+    edits: list[_Edit] = []
 
 
 class _Message(msgspec.Struct):
@@ -118,7 +192,30 @@ class _Kind(msgspec.Struct):
 _KIND = msgspec.json.Decoder(_Kind)
 _LINE = msgspec.json.Decoder(_Line)
 _MESSAGE = msgspec.json.Decoder(_Message)
+_INPUT = msgspec.json.Decoder(_Input)
 _MEMBERS = msgspec.json.Decoder(dict[str, msgspec.Raw])
+
+
+_NONE = _Message()
+_WORD = re.compile(r"[a-z-]{1,40}")
+
+
+class Place(NamedTuple):
+    """A place in a file: the byte, and the line that begins there, counted from 1."""
+
+    at: int
+    line: int
+
+
+class _Answer(NamedTuple):
+    """An answer under way: its id, what is known of it, and where it began."""
+
+    name: str
+    turn: Turn
+    place: Place
+
+
+NUL = "it holds U+0000 (NUL)"
 
 
 class _Bad(ValueError):
@@ -133,21 +230,27 @@ class Transcript:
     """One transcript being read; iterate over it once.
 
     Afterwards `diagnostics` names the bad lines, `passed` counts the lines of
-    other kinds, `repeated` those whose id was there before, and `consumed` is
-    how many bytes were read to the end of a line: where the next reading begins.
+    other kinds, `repeated` those whose id was there before, `consumed` is how
+    many bytes of the file were read to the end of a line, and `next` the place
+    where the next reading begins: there, or where an answer began that may go on.
+    `back` is some turns before it, for whoever needs to know what came before.
     """
 
-    def __init__(self, stream: BinaryIO, path: str, first_line: int = 1) -> None:
+    def __init__(self, stream: BinaryIO, path: str, first_line: int = 1, at: int = 0) -> None:
+        """Read from where the stream stands: byte `at` of the file, the beginning of line `first_line`."""
         self._stream, self._path, self._number = stream, path, first_line - 1
         self.diagnostics: list[Diagnostic] = []
         self.passed: dict[str, int] = {}
         self.repeated = 0
-        self.consumed = 0
-        self._uuids: set[str] = set()
-        self._open: OrderedDict[str, tuple[str, Turn]] = OrderedDict()
+        self.consumed = at
+        self.next = self.back = Place(at, first_line)
+        self._last: deque[Place] = deque(maxlen=BACK_LINES)
+        self._uuids: set[int] = set()
+        self._open: OrderedDict[str, _Answer] = OrderedDict()
         self._made: dict[str, int] = {}
 
     def __iter__(self) -> Iterator[Turn]:
+        unended: list[Place] = []
         while raw := self._stream.readline(LINE_BYTES + 1):
             self._number += 1
             size, is_whole = self._ended(raw)
@@ -155,16 +258,23 @@ class Transcript:
                 self._say(_Bad("line-long", f"it is longer than {LINE_BYTES:,} bytes"))
             elif is_whole or self._is_complete(raw):
                 yield from self._turns(raw)
+                unended = [] if is_whole else [Place(self.consumed, self._number)]  # its end is still to come
             else:
                 self._say(_Bad("line-cut", "it has no end yet"))
+                self._number -= 1
                 break
             self.consumed += size
-        for _, turn in self._open.values():
-            yield turn
+        near = [one.place for one in self._open.values() if one.place.at >= self.consumed - AGAIN_BYTES]
+        self.next = min([Place(self.consumed, self._number + 1), *near, *unended])
+        self.back = min([self.next, *self._last])
+        for one in self._open.values():
+            yield one.turn
         self._open.clear()
 
     def _ended(self, raw: bytes) -> tuple[int, bool]:
         """Read on to the end of a line that is too long; return its size, and whether it has an end."""
+        if raw.endswith(b"\n"):
+            return len(raw), True
         size, last = len(raw), raw
         while len(last) > LINE_BYTES and not last.endswith(b"\n"):
             last = self._stream.readline(LINE_BYTES + 1)
@@ -188,69 +298,82 @@ class Transcript:
     def _turns(self, raw: bytes) -> Iterator[Turn]:
         """Yield the turns that end with a line; two lines whose break was lost are two."""
         raw = raw.removeprefix(b"\xef\xbb\xbf") if self._number == 1 else raw
-        for part in self._parts(raw.strip(b" \t\r\n")):
-            try:
-                yield from self._taken(part)
-            except _Bad as bad:
-                self._say(bad)
-
-    def _parts(self, raw: bytes) -> list[bytes]:
-        """Return the objects of one line: one, or several when a writer lost the break between them."""
+        raw = raw.strip(b" \t\r\n")
         if not raw:
-            return []
+            return
         try:
-            _KIND.decode(raw)
-        except msgspec.ValidationError:
-            return [raw]
+            line = self._line(raw)
         except (msgspec.DecodeError, RecursionError, UnicodeError):
-            scanner, parts = Scanner(raw), []
-            try:
-                while scanner.peek() == b"{":
-                    parts.append(scanner.part().raw)
-            except Broken:
-                return [*parts, raw[scanner.at :]] if parts else [raw]
-            return [raw] if scanner.peek() or not parts else parts
-        return [raw]
+            for part in _parts(raw):
+                yield from self._taken(part)
+            return
+        if line is None:
+            yield from self._taken(raw)
+        elif line.type in READ:
+            yield from self._taken(raw, line)
+        else:
+            self._pass(raw, line.type)
 
-    def _taken(self, raw: bytes) -> Iterator[Turn]:
-        """Take one object; yield what it ends.
+    def _line(self, raw: bytes) -> _Line | None:
+        """Return a line as far as it can be read in one go; None when a field has another type.
 
-        Raises:
-            _Bad: it is not what a line may be.
+        Every line is decoded, so that the kind is what any reader of JSON would say it is: twice as fast as a search
+        for the word `user` in it, which copies of prompts hold too.
         """
-        line, message = self._read(raw)
+        try:
+            return _LINE.decode(raw)
+        except msgspec.ValidationError:
+            return None
+
+    def _pass(self, raw: bytes, kind: str) -> None:
+        """Count a line that holds no turn; zeros are a fault in any."""
+        if b"\0" in raw:
+            self._say(_Bad("line-nul", NUL))
+            return
+        name = kind if _WORD.fullmatch(kind) else "?"
+        self.passed[name] = self.passed.get(name, 0) + 1
+
+    def _taken(self, raw: bytes, line: _Line | None = None) -> Iterator[Turn]:
+        """Take one object, which `line` says when it was decoded; yield what it ends."""
+        try:
+            line, message = self._read(raw, line)
+        except _Bad as bad:
+            self._say(bad)
+            return
         if line is None:
             return
-        if line.uuid in self._uuids:
+        own = hash(line.uuid)
+        if own in self._uuids:
             self.repeated += 1
             return
         if len(self._uuids) < UUIDS_MAX:
-            self._uuids.add(line.uuid)
+            self._uuids.add(own)
+        self._last.append(Place(self.consumed, self._number))
         if line.type == "assistant":
             yield from self._answered(line, message)
             return
         ended = self._open.pop(line.session_id or "", None)
         if ended is not None:
-            yield ended[1]
+            yield ended.turn
         yield from self._asked(line, message)
 
-    def _read(self, raw: bytes) -> tuple[_Line | None, _Message]:
+    def _read(self, raw: bytes, line: _Line | None) -> tuple[_Line | None, _Message]:
         """Return a line and its message; None for a line of a kind that holds no turn.
 
         Raises:
             _Bad: it is not strict JSON, has no bounded id, or its fields have other types.
         """
         if b"\0" in raw:
-            raise _Bad("line-nul", "it holds U+0000 (NUL)")
+            raise _Bad("line-nul", NUL)
         try:
-            kind = _KIND.decode(raw).type
-            if kind not in READ:
-                name = kind if re.fullmatch(r"[a-z-]{1,40}", kind) else "?"
-                self.passed[name] = self.passed.get(name, 0) + 1
-                return None, _Message()
+            if line is None:
+                kind = _KIND.decode(raw).type
+                if kind not in READ:
+                    self._pass(raw, kind)
+                    return None, _NONE
+                line = _LINE.decode(raw)
             _check(raw)
-            line = _LINE.decode(raw)
-            message = _MESSAGE.decode(line.message) if bytes(line.message) else _Message()
+            message = _MESSAGE.decode(line.message) if memoryview(line.message).nbytes else _NONE
         except msgspec.ValidationError:
             raise _Bad("line-shape", "a field of it has another type than a line of a transcript") from None
         except RecursionError:
@@ -273,25 +396,31 @@ class Transcript:
         turn = self._turn(line, "client" if line.is_api_error_message else "agent", message)
         session = line.session_id or ""
         known = self._open.get(session)
-        if known is not None and known[0] == name:
-            old = known[1]
+        if known is not None and known.name == name:
+            old = known.turn
             text = "\n".join(part for part in (old.text, turn.text) if part)[:TEXT_CHARS]
-            self._open[session] = (name, old._replace(text=text, tools=(*old.tools, *turn.tools)))
+            turn = old._replace(text=text, calls=(*old.calls, *turn.calls))
+            self._open[session] = known._replace(turn=turn)
             return
         if known is not None:
-            yield self._open.pop(session)[1]
+            yield self._open.pop(session).turn
         elif len(self._open) >= OPEN_MAX:
-            yield self._open.popitem(last=False)[1][1]
-        self._open[session] = (name, turn)
+            yield self._open.popitem(last=False)[1].turn
+        self._open[session] = _Answer(name, turn, Place(self.consumed, self._number))
 
     def _asked(self, line: _Line, message: _Message) -> Iterator[Turn]:
         """Yield what a line of the kind `user` says: a tool's output, or somebody's words."""
         blocks = message.content if isinstance(message.content, list) else []
         results = [one for one in blocks if isinstance(one, _Block) and one.type == "tool_result"]
         if results:
-            text = "\n".join(_output(one.content) for one in results)[:TEXT_CHARS]
+            texts = [_output(one.content) for one in results]
+            outputs = tuple(
+                Output(_bounded(one.tool_use_id, ID_CHARS) or "", bool(one.is_error), _ends(text))
+                for one, text in zip(results, texts, strict=True)
+            )
             turn = self._turn(line, "tool", message)
-            yield turn._replace(text=text, is_error=any(one.is_error for one in results))
+            is_error = any(one.is_error for one in outputs)
+            yield turn._replace(text="\n".join(texts)[:TEXT_CHARS], is_error=is_error, outputs=outputs)
             return
         turn = self._turn(line, _speaker(line), message)
         if turn.speaker == "person":
@@ -309,11 +438,12 @@ class Transcript:
         texts = [
             one if isinstance(one, str) else one.text for one in blocks if isinstance(one, str) or one.type == "text"
         ]
-        tools = [one.name[:ID_CHARS] for one in blocks if isinstance(one, _Block) and one.type == "tool_use"]
+        calls = tuple(_called(one) for one in blocks if isinstance(one, _Block) and one.type == "tool_use")
         return Turn(
             speaker, "\n".join(filter(None, texts))[:TEXT_CHARS], line.uuid, _bounded(line.parent_uuid, ID_CHARS),
             line.session_id or "", _bounded(line.cwd, PATH_CHARS), observed(line.timestamp) if line.timestamp else None,
-            self._number, bool(line.is_sidechain), bool(line.is_api_error_message), tuple(tools),
+            self._number, bool(line.is_sidechain), bool(line.is_api_error_message),
+            not ROBOTS.isdisjoint((line.entrypoint, line.turn_origin, line.prompt_source)), calls,
         )  # fmt: skip
 
 
@@ -321,11 +451,116 @@ class Transcript:
 def opened(path: str) -> Iterator[Transcript]:
     """Open a transcript; memory does not grow with its size, so that has no limit.
 
+    While a book is open for it (`into`), what was read before is not read again, or only a little of it.
+
     Raises:
-        Unread: it is no regular file, or cannot be opened.
+        Unread: it is no regular file, or cannot be opened. LedgerError: the book cannot be written.
     """
-    with os.fdopen(open_regular(path), "rb") as stream:
-        yield Transcript(stream, path)
+    run = _RUN.get()
+    if run is None:
+        with _stream(path) as stream:
+            yield Transcript(stream, path)
+        return
+    with _followed(path, run.book) as found:
+        yield found
+    for aside in run.asides.of(path):
+        with suppress(Unread), _followed(aside, run.book) as found:
+            deque(found, maxlen=0)
+
+
+@contextmanager
+def into(book: "Book | None") -> Iterator[None]:
+    """Let every transcript that is opened within the block be read on from where it was read to, and into a book.
+
+    With a session go the transcripts of its subagents, into the book alone.
+    """
+    before = _RUN.set(None if book is None else _Run(book))
+    try:
+        yield
+    finally:
+        _RUN.reset(before)
+
+
+def is_kept(path: str) -> bool:
+    """Tell whether the turns of a transcript that has not changed are in the book that is written, if there is one."""
+    run = _RUN.get()
+    return run is None or run.book.is_unchanged(path)
+
+
+@contextmanager
+def _stream(path: str) -> Iterator[BinaryIO]:
+    with os.fdopen(open_regular(path), "rb", buffering=BUFFER_BYTES) as stream:
+        yield stream
+
+
+@contextmanager
+def _followed(path: str, book: "Book") -> "Iterator[Transcript]":
+    """Open a transcript where its last reading ended; an unchanged one is not opened and says nothing."""
+    if book.is_unchanged(path):
+        yield Transcript(BytesIO(), path)
+        return
+    with _stream(path) as stream:
+        yield Followed(stream, path, book)
+
+
+class _Run:
+    """A run of an import: the book that what is read goes into, and where subagents' transcripts are."""
+
+    def __init__(self, book: "Book") -> None:
+        self.book, self.asides = book, asides.Asides()
+
+
+class Book(Protocol):
+    """Whoever keeps turns, and knows how far each transcript was read: `ledger.turns_add.Book`."""
+
+    def is_unchanged(self, path: str) -> bool:
+        """Tell whether a transcript is as it was when it was read."""
+
+    def begins(self, path: str, stream: BinaryIO) -> tuple[int, int, int]:
+        """Return the byte and the line where reading begins, and the line from which turns are new."""
+
+    def add(self, turn: Spoken) -> None:
+        """Keep a new turn."""
+
+    def ends(self, path: str, stream: BinaryIO, next_place: tuple[int, int], back_place: tuple[int, int]) -> None:
+        """Hear how far the transcript was read."""
+
+
+class Followed(Transcript):
+    """A transcript whose new turns go into a book as they are read; `fresh` is the line from which they are new."""
+
+    def __init__(self, stream: BinaryIO, path: str, book: Book) -> None:
+        self._book = book
+        at, line, self.fresh = book.begins(path, stream)
+        stream.seek(at)
+        super().__init__(stream, path, line, at)
+
+    def __iter__(self) -> Iterator[Turn]:
+        for turn in super().__iter__():
+            if turn.line >= self.fresh:
+                self._book.add(_spoken(turn))
+            yield turn
+        self._book.ends(self._path, self._stream, self.next, self.back)
+
+
+def _spoken(turn: Turn) -> Spoken:
+    """Return a turn as it is kept: of an answer also what was called, each in a line."""
+    done = [f"{call.name}: {(call.command or call.path or '')[:CALL_CHARS]}".rstrip(": ") for call in turn.calls]
+    return Spoken(
+        turn.speaker,
+        "\n".join([turn.text, *done] if turn.text else done) if done else turn.text,
+        turn.uuid,
+        turn.session,
+        turn.cwd,
+        turn.at,
+        turn.line,
+        turn.is_aside,
+        turn.is_error,
+    )
+
+
+_RUN: ContextVar[_Run | None] = ContextVar("run", default=None)
+"""The run that what is opened belongs to: importers are lines of a table, and what they have in common is `opened`."""
 
 
 def _speaker(line: _Line) -> str:
@@ -349,15 +584,46 @@ def _output(content: str | list[Any] | None) -> str:
     return content or ""
 
 
+def _called(block: _Block) -> Called:
+    """Return a call with its arguments; of one whose arguments have other types than known only its name."""
+    name, own = block.name[:ID_CHARS], _bounded(block.id, ID_CHARS) or ""
+    try:
+        given = _INPUT.decode(block.input)
+    except (msgspec.MsgspecError, RecursionError, UnicodeError):
+        return Called(own, name)
+    edit = given.edits[0] if given.edits else given
+    new = next((text for text in (edit.new_string, given.content, given.new_source) if text is not None), None)
+    path = given.file_path if given.file_path is not None else given.notebook_path
+    return Called(own, name, *(text and text[:ARGUMENT_CHARS] for text in (given.command, path, edit.old_string, new)))
+
+
+def _ends(text: str) -> str:
+    """Return a text, or of a long one its beginning and its end."""
+    half = OUTPUT_CHARS // 2
+    return text if len(text) <= OUTPUT_CHARS else f"{text[:half]}\n…\n{text[-half:]}"
+
+
 def _bounded(text: str | None, cap: int) -> str | None:
     return text if text is not None and len(text) <= cap else None
+
+
+def _parts(raw: bytes) -> list[bytes]:
+    """Return the objects of a line that is no JSON: several when a writer lost the break between them."""
+    scanner, parts = Scanner(raw), []
+    try:
+        while scanner.peek() == b"{":
+            parts.append(scanner.part().raw)
+    except Broken:
+        return [*parts, raw[scanner.at :]] if parts else [raw]
+    return [raw] if scanner.peek() or not parts else parts
 
 
 def _check(raw: bytes) -> None:
     """Raise `_Bad` when a key stands twice in a line or in its message: two readers would see two speakers."""
     members = _MEMBERS.decode(raw)
-    message = bytes(members.get("message", b""))
-    if _is_tight(raw, members) and (message[:1] != b"{" or _is_tight(message, _MEMBERS.decode(message))):
+    message = memoryview(members.get("message", b""))
+    has_more = bytes(message[:1]) == b"{"
+    if _is_tight(len(raw), members) and not (has_more and not _is_tight(message.nbytes, _MEMBERS.decode(message))):
         return
     scanner = Scanner(raw)
     try:
@@ -375,11 +641,12 @@ def _check(raw: bytes) -> None:
         raise _Bad(code, reason) from None
 
 
-def _is_tight(raw: bytes, members: dict[str, msgspec.Raw]) -> bool:
+def _is_tight(size: int, members: dict[str, msgspec.Raw]) -> bool:
     """Tell, 20 times faster than by walking through it, that an object has no room for a key that was read over.
 
     The client writes no blanks: keys, values and their marks fill the object, and a key that stood in it twice would
     need room besides. An object with blanks or escaped keys is looked at more closely.
     """
-    filled = sum(len(key) if key.isascii() else -len(raw) for key in members)
-    return len(raw) == filled + sum(memoryview(one).nbytes for one in members.values()) + 4 * len(members) + 1
+    keys = "".join(members)
+    filled = len(keys) + sum([memoryview(value).nbytes for value in members.values()])
+    return keys.isascii() and size == filled + 4 * len(members) + 1

@@ -62,12 +62,20 @@ def query(call: Call) -> Result:
     return Result(document, lambda: cli_text.hits(document))
 
 
-@command(LEARNING)
+@command(
+    LEARNING,
+    Arg("--source", "also what stands today where it was read, with the lines or turns around it", is_flag=True),
+)
 def show(call: Call) -> Result:
     """Show one learning whole."""
     with call.reading() as reader:
         document = plain(reader.show(whole_id(reader, call.given.id)))
-    return Result(document, lambda: cli_text.shown(document))
+    if not call.given.source:
+        return Result(document, lambda: cli_text.shown(document))
+    from ledger.cli_evidence import evidence, lines
+
+    document["evidence"] = evidence(call, document)
+    return Result(document, lambda: [*cli_text.shown(document), *lines(document["evidence"])])
 
 
 @command(LEARNING)

@@ -3,8 +3,8 @@
 Each part looks at one subject and yields checks: `doctor_told` at what the
 clients were told (`doctor_client` reads it), `doctor_server` at whether that starts, `doctor_http` at
 tokens, `doctor_use` at whether it fires, `doctor_file` at the ledger, `doctor_notes` at
-the client's own memory, `doctor_review` at what waits for a person. Everything is only read; a part
-that cannot be looked at is a check that is broken, never an exception.
+the client's own memory, `doctor_review` at what waits for a person, `doctor_sources` at what brings sources in.
+Everything is only read; a part that cannot be looked at is a check that is broken, never an exception.
 """
 
 import os
@@ -17,6 +17,7 @@ from ledger import (
     doctor_notes,
     doctor_review,
     doctor_server,
+    doctor_sources,
     doctor_told,
     doctor_use,
     sql,
@@ -41,6 +42,7 @@ def diagnose(around: Around) -> list[Check]:
     checks += _guarded("use", doctor_use.checks(around, found, Sessions(around.file), log[0] if log else None))
     checks += of_file
     checks += _guarded("beside", doctor_file.beside(around))
+    checks += _guarded("sources", doctor_sources.checks(around))
     checks += _guarded("cliff", doctor_notes.checks(around))
     checks += _guarded("program", doctor_file.program(around, package(found)))
     return _once(checks)

@@ -10,7 +10,7 @@ import stat
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from ledger import chain, disk, erasures, exposures, handover, place, room, sql, sql_log
+from ledger import chain, disk, erasures, exposures, handover, place, room, sql, sql_log, turns
 from ledger.doctor_check import DAY_S, Around, Check, ago, broken, fine, listed, many, remark, seconds_of
 from ledger.errors import LedgerError
 from ledger.exposure import COLUMNS
@@ -215,7 +215,7 @@ def _modes(around: Around) -> Check:
     if os.name == "nt":  # pragma: no cover - modes say nothing there
         return fine("modes", "this system has other rules")
     names = [around.file, *(around.file + end for end in place.BESIDE)]
-    names += [exposures.path_beside(around.file), sessions_beside(around.file)]
+    names += [exposures.path_beside(around.file), sessions_beside(around.file), turns.path_beside(around.file)]
     wide = [f"{around.shown(path)} ({mode:o})" for path in names if (mode := _mode(path)) & 0o077]
     if wide:
         return broken("modes", f"others may read or write {listed(wide)}; nothing was changed; run `chmod 600` on each")
@@ -236,11 +236,13 @@ def _mode(path: str) -> int:
 
 
 def beside(around: Around) -> Iterator[Check]:
-    """Yield what is to be said of the files that may be deleted: what was shown, and which sessions ran."""
+    """Yield what is to be said of the files that may be deleted: what was shown, which sessions ran, what was said."""
     path = exposures.path_beside(around.file)
     yield _disposable("exposures", path, around, _unreadable(path, EXPOSURES))
     path = sessions_beside(around.file)
     yield _disposable("sessions", path, around, Sessions(around.file).fault() or _unreadable(path, SESSIONS))
+    path = turns.path_beside(around.file)
+    yield _disposable("turns", path, around, turns.Turns(around.file).fault())
     yield _queue(around)
     yield _erasure(around)
     yield _disk(around)

@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from typing import Any, NamedTuple
 
-from ledger import erasures, fold, needles, place, project, purge, residue, sql_log
+from ledger import erasures, fold, needles, place, project, purge, residue, sql_log, turns_drop
 from ledger.capture import Written
 from ledger.errors import BadArgument, LedgerError, NotAllowed, NotFound, Refused
 from ledger.exposures import Exposures
@@ -118,6 +118,10 @@ def erase(
     finally:
         ledger.store.purge_wait_ms = purge.RETRY_MS
     plan = plans[0] if plans else None
+    if plan is not None and not plan.events and not plan.already and not events:
+        found = turns_drop.forget(ledger.path, lambda text: needles.is_copy(plan.wanted, text), dry_run=dry_run)
+        if found:
+            return _only_turns(ledger, plan, found, files, dry_run)
     if plan is None or (not plan.events and not events):
         return _known(ledger, plan, events[0].seq if events else None, files)
     return _answer(ledger, plan, events[0].seq, files, reason, dry_run)
@@ -331,6 +335,7 @@ def clean(ledger: Ledger, plan: Plan) -> None:
     """
     _forget_keywords(ledger, plan)
     forget(ledger.path, lambda record: _says(plan.wanted, record))
+    turns_drop.forget(ledger.path, lambda text: needles.is_copy(plan.wanted, text))
     for end, is_gone in ((Written(ledger).path, lambda line: True), (ledger.path + ".edits", _edits_gone(plan))):
         _without_lines(end, is_gone)
 
@@ -407,6 +412,17 @@ def _answer(ledger: Ledger, plan: Plan, seq: int, files: Iterable[str], reason: 
     return Erased(
         seq, seqs_gone, learnings, plan.events, plan.maybe, still, len(plan.blocked), pending, plan.instead, remarks
     )
+
+
+def _only_turns(ledger: Ledger, plan: Plan, found: int, files: Iterable[str], dry_run: bool) -> Erased:
+    """Answer for a text that no event holds, and turns of past sessions did."""
+    remarks = _told(ledger)
+    still = _still(ledger, plan, files, remarks, with_own=not dry_run)
+    done = "would be" if dry_run else "are"
+    remarks.append(
+        f"the log does not hold it; {found:,} turns of the session index {'do' if dry_run else 'did'}, and {done} gone"
+    )
+    return Erased(None, [], [], [], [], still, 0, pending=False, instead=None, remarks=remarks)
 
 
 def _known(ledger: Ledger, plan: Plan | None, seq: int | None, files: Iterable[str]) -> Erased:

@@ -3,6 +3,7 @@
 Importers read and plan, both pure; this module shows them what the ledger
 knows and appends what they decide, at most 500 events a transaction, all with
 one `batch`. Killed midway, what is in stays and the next scan does the rest.
+Longer than 500 lines: guards, knowledge and events of one import have no other user.
 """
 
 import json
@@ -10,20 +11,27 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from ledger import chain, door, fold, heard, project, query, screen, sql_log
+from ledger.checkpoints import Checkpoints
 from ledger.errors import BadInput, LedgerError, Refused
 from ledger.fold import Act
 from ledger.ledger import Ledger
 from ledger.model import (
+    LOCATOR_CHARS,
+    NO_PAST,
     TRUST_NOTES,
+    Actor,
     Change,
     Diagnostic,
     Draft,
     Found,
     Known,
     KnownLearning,
+    Mark,
     NewEvent,
+    Past,
     Reading,
     Scan,
+    Source,
     edited,
     importer,
     learning_id,
@@ -45,6 +53,17 @@ SENSITIVE = screen.Finding("called-sensitive", "low", "Its source calls it sensi
 TRIES = 20
 """Plans made anew because somebody else appended meanwhile, before giving up."""
 
+WAITS = screen.Finding("exported-withheld", "low", "It waited for a person's release where it was exported.")
+"""Why a draft is withheld that another ledger withheld."""
+
+FATES = {
+    "retracted": "it was retracted where it was exported",
+    "undone": "it was undone where it was exported",
+    "rejected": "it was rejected where it was exported",
+}
+OUTDATED = "its source says that something else replaced it"
+"""Reasons of what its source itself took back."""
+
 GONE = "it is no longer at any place it was read from"
 TURNED_DOWN = "its place says something else now"
 
@@ -61,7 +80,9 @@ class Imported(NamedTuple):
     `unchanged` counts what was there already, `skipped` what could not be
     stored (each with a diagnostic), `restored` the retractions of an earlier
     import that were taken back because their text is there again, `masked` the
-    drafts in which a secret was masked.
+    drafts in which a secret was masked. `remedies` are the strongest of what
+    was inferred anew, as {id, problem, solution, sessions}; `made` leads from
+    places to the learnings that were made of them, and is no part of an answer.
     """
 
     batch: int | None
@@ -78,6 +99,8 @@ class Imported(NamedTuple):
     masked: int
     diagnostics: list[Diagnostic]
     remarks: list[str]
+    remedies: Sequence[dict[str, Any]] = ()
+    made: Mapping[str, str] = {}
 
 
 def together(done: Sequence[Imported]) -> dict[str, Any]:
@@ -85,13 +108,15 @@ def together(done: Sequence[Imported]) -> dict[str, Any]:
 
     `batch` is the first one that was made, `batches` are all of them.
     """
-    documents = [plain(one) for one in done]
+    documents = [plain(one._replace(made={})) for one in done]
+    for one in documents:
+        del one["made"]
     batches = [one.pop("batch") for one in documents]
     total: dict[str, Any] = {"batch": next((batch for batch in batches if batch is not None), None)}
     for document in documents:
         for key, value in document.items():
             total[key] = total[key] + value if key in total else value
-    return total | {"batches": [batch for batch in batches if batch is not None]}
+    return total | {"batches": list(dict.fromkeys(batch for batch in batches if batch is not None))}
 
 
 class Stale(Exception):
@@ -103,6 +128,7 @@ def ready(
     drafts: Iterable[Draft],
     markers: Mapping[str, str] | None = None,
     held: frozenset[str] = frozenset(),
+    past: Past = NO_PAST,
 ) -> tuple[list[Found], list[tuple[Draft, Diagnostic]]]:
     """Return the drafts that may be stored, scrubbed and with their keys, and those that may not, each with a reason.
 
@@ -125,6 +151,7 @@ def ready(
         clean = passed.draft
         assert clean.source is not None
         own = (SENSITIVE,) if draft.source.locator in held else ()
+        fate = past.fates.get(draft.source.locator, "")
         found.append(
             Found(
                 clean,
@@ -132,9 +159,23 @@ def ready(
                 chain.content_key(key, clean.problem, clean.solution, clean.project),
                 (*passed.findings, *own),
                 passed.kinds,
+                tuple(chain.locator_key(key, old) for old in past.replaced.get(draft.source.locator, ())),
+                fate,
+                _origins(past.origins.get(draft.source.locator, ())),
             )
         )
     return found, refused
+
+
+def _origins(told: Iterable[Source]) -> tuple[Source, ...]:
+    """Return those of the places told that may be stored, scrubbed."""
+    kept = []
+    for place in told:
+        try:
+            kept.append(place._replace(locator=door.text("locator", place.locator, LOCATOR_CHARS)[0]))
+        except BadInput:
+            continue
+    return tuple(kept)
 
 
 def _code(error: BadInput) -> str:
@@ -165,18 +206,33 @@ def run(
     again: bool = False,
     dry_run: bool = False,
     progress: Progress | None = None,
+    batch: int | None = None,
+    seen: Checkpoints | None = None,
 ) -> Imported:
     """Append what `plan` decides about a reading; answer what was done.
 
     Args:
+        batch: the seq of a batch that this goes on with, instead of one of its own.
         again: also what a person took back, and places blocked by an erasure.
         dry_run: decide and count, write nothing.
         progress: called with changes done and changes in all, after each transaction.
+        seen: where it is remembered of which sources nothing is left to do; the caller saves it.
 
     Raises:
         GuardFailed, Locked, NoSpace …: what was appended before stays, the next scan does the rest.
     """
-    return _Import(ledger, reading, plan, vanished, again).run(dry_run, progress)
+    one = _Import(ledger, reading, plan, vanished, again)
+    one.batch = batch
+    done = one.run(dry_run, progress)
+    if seen is not None and not dry_run:
+        seen.settle(one.settled(), one.head)
+    return done
+
+
+def seen_by(ledger: Ledger) -> Checkpoints:
+    """Return the checkpoints of an open ledger."""
+    store = ledger.store
+    return Checkpoints(ledger.path, store.ledger_id, store.dedup_key, store.connection())
 
 
 def found(ledger: Ledger, reading: Reading) -> list[Found]:
@@ -211,7 +267,7 @@ class _Import:
         drafts = placed(ledger, reading.drafts) if reading.project is None else reading.drafts
         others = _without_own(ledger, drafts)
         self.own = len(drafts) - len(others)
-        self.found, refused = ready(self.key, others, self.ledger.private_markers, reading.held)
+        self.found, refused = ready(self.key, others, self.ledger.private_markers, reading.held, reading.past)
         self.diagnostics = [*reading.diagnostics, *(remark for _, remark in refused)]
         # What stands at a place whose text cannot be stored has not gone: the place counts as not read.
         unfit = [draft.source for draft, remark in refused if remark.code != "echoed"]
@@ -222,9 +278,12 @@ class _Import:
         self._recognise_mended()
         if reading.trust <= TRUST_NOTES:
             self._leave_out_echoes()
+        self.head = 0
         self.batch: int | None = None
-        self.blocked = 0
+        self.blocked: list[Found] = []
         self.made: dict[bytes, str] = {}
+        self.spots: dict[tuple[bytes, bytes], tuple[str, int]] = {}
+        """Each learning this import made, and the seq of its event, by the spot of its text."""
         self.counts = dict.fromkeys((*ACTS.values(), "quarantined"), 0)
 
     def _recognise_mended(self) -> None:
@@ -281,6 +340,7 @@ class _Import:
         changes: list[Change] = []
         for _ in range(TRIES):
             head, changes = self._planned()
+            self.head = head
             if dry_run:
                 for change in changes:
                     self._count(change)
@@ -288,6 +348,7 @@ class _Import:
             try:
                 while changes:
                     head, step = self._append(head, changes)
+                    self.head = head
                     done, changes = done + step, changes[step:]
                     if progress is not None:
                         progress(done, done + len(changes))
@@ -297,6 +358,17 @@ class _Import:
         else:
             raise Refused("the ledger is being written all the time; what is in stays", "run the import again")
         return self._answer()
+
+    def settled(self) -> dict[str, Mark]:
+        """Return what the files were of which nothing is left to do, nor to say, after this import."""
+        told = {one.file for one in self.diagnostics}
+        said = {one.draft.source.path for one in self.found if one.draft.source is not None and not one.redacted}
+        masked = {one.draft.source.path for one in self.found if one.draft.source is not None and one.redacted}
+        return {
+            path: mark
+            for path, mark in self.reading.marks.items()
+            if path not in told and path not in masked and (path in said or not mark.items)
+        }
 
     def _planned(self) -> tuple[int, list[Change]]:
         """Return a head and what is to be done at it."""
@@ -312,33 +384,45 @@ class _Import:
         known = Knowledge(connection, self.reading.trust).of(
             scan, {name for name, key, _ in standing if bytes(key) in gone}
         )
-        self.blocked = 0 if self.again else sum(one.locator_key in known.blocked for one in self.found)
+        self.blocked = [] if self.again else [one for one in self.found if one.locator_key in known.blocked]
         return head, self.plan(scan, known, self.again)
 
     def _append(self, head: int, changes: Sequence[Change]) -> tuple[int, int]:
-        """Append as many changes as fit one transaction; return the new head and how many they were."""
+        """Append as many changes of one actor as fit one transaction; return the new head and how many they were."""
         taken = 0
+        actor = self._who(changes[0])
 
         def decide(moment: Moment) -> Sequence[NewEvent]:
             nonlocal taken
             if moment.head.seq != head:
                 raise Stale
             view = View(moment)
+            taken = 0
             if self.batch is None:
                 data, body = {"importer": self.reading.importer}, {"paths": self._paths()}
                 view.drafts.append(NewEvent("batch.started", "ledger", data, body, new_event_id(), 1, head + 1))
+            joined = False
             for change in changes:
-                if len(view.drafts) >= BATCH_EVENTS - 2:
+                if (len(view.drafts) >= BATCH_EVENTS - 2 or self._who(change) != actor) and not joined:
                     break
                 taken += 1
+                joined = change.joined
                 self._add(view, change, self.batch or head + 1)
             return view.drafts if len(view.drafts) > (self.batch is None) else []
 
-        with self.ledger.acting(self.actor):
+        with self.ledger.acting(actor):
             events = self.ledger.store.append(decide)
         if events and self.batch is None:
             self.batch = events[0].seq
         return (events[-1].seq if events else head), taken
+
+    def _who(self, change: Change) -> Actor:
+        """Return who a change is by: the importer, told apart by session where what is found was inferred from one."""
+        source = change.found.draft.source if change.found is not None else None
+        session = self.reading.sessions.get(source.locator) if source is not None else None
+        if session is None:
+            return self.actor
+        return self.actor._replace(id=chain.locator_key(self.key, f"session:{session}").hex()[:32])
 
     def _paths(self) -> list[str]:
         """Return the paths asked for, as they may be stored."""
@@ -354,7 +438,7 @@ class _Import:
                 if draft.kind == "event.undone":
                     view.drafts.append(draft._replace(batch=batch))
                 else:
-                    view.add(draft._replace(batch=batch), self.actor)
+                    view.add(draft._replace(batch=batch), self._who(change))
         except LedgerError as error:
             del view.drafts[before:]
             self.skipped += 1
@@ -367,7 +451,9 @@ class _Import:
         own_id = new_event_id()
         if change.act in ("record", "supersede", "propose"):
             assert change.found is not None
-            return self._content(change, change.found, own_id)
+            return self._content(change, change.found, own_id, view.head.seq + len(view.drafts) + 1)
+        if change.found is not None and change.act != "add_source" and not change.ids:
+            return self._after(change.act, change.found)
         if change.act == "undo":
             assert change.seq is not None
             act = view.undoable(change.seq)
@@ -385,25 +471,51 @@ class _Import:
             "retract": ("learning.retracted", GONE),
             "reject": ("proposal.rejected", TURNED_DOWN),
         }[change.act]
+        if change.found is not None:
+            reason = FATES.get(change.found.fate, OUTDATED)
         return [NewEvent(kind, name, {}, {"reason": reason}, new_event_id()) for name in change.ids]
 
-    def _content(self, change: Change, found: Found, own_id: str) -> list[NewEvent]:
+    def _after(self, act: str, found: Found) -> list[NewEvent]:
+        """Return what becomes at once of a learning that this import made; none when it could not be made."""
+        if found.spot not in self.spots:
+            return []
+        name, seq = self.spots[found.spot]
+        if act == "take_back":
+            return [NewEvent("event.undone", name, {"targets": [seq]}, {}, new_event_id())]
+        if act == "withhold":
+            return [NewEvent("learning.quarantined", name, *screen.withheld([WAITS]), new_event_id())]
+        kind = {"retract": "learning.retracted", "reject": "proposal.rejected"}[act]
+        return [NewEvent(kind, name, {}, {"reason": FATES.get(found.fate, OUTDATED)}, new_event_id())]
+
+    def _content(self, change: Change, found: Found, own_id: str, seq: int) -> list[NewEvent]:
         """Return the events that make a learning: held back when the screen found something."""
-        held = bool(found.findings)
+        held = bool(found.findings) or (found.fate == "quarantined" and not change.joined)
         kind = {"record": "learning.recorded", "supersede": "learning.superseded", "propose": "learning.proposed"}[
             change.act
         ]
         if held:
             kind = "learning.proposed"
         stream = learning_id(own_id)
-        reason = "the note says this now" if change.ids else None
-        data, body = content(found.draft, own_id, kind, change.ids, reason)
+        olds = (*change.ids, *(self.spots[spot][0] for spot in change.olds if spot in self.spots))
+        reason = ("the note says this now" if not found.replaces else OUTDATED) if olds else None
+        if not olds and kind == "learning.superseded":
+            kind = "learning.recorded"
+        data, body = content(found.draft, own_id, kind, olds, reason)
         self.made[found.content_key] = stream
+        self.spots[found.spot] = stream, seq
         drafts = [NewEvent(kind, stream, data, body, own_id)]
+        drafts += [self._origin(stream, place) for place in found.origins]
         if held:
-            data, body = screen.withheld([screen.Finding(*one) for one in found.findings])
+            why = [screen.Finding(*one) for one in found.findings] or [WAITS]
+            data, body = screen.withheld(why)
             drafts.append(NewEvent("learning.quarantined", stream, data, body, derived_id(own_id)))
         return drafts
+
+    @staticmethod
+    def _origin(name: str, place: Source) -> NewEvent:
+        own_id = new_event_id()
+        body = {"source": {"kind": place.kind, "locator": place.locator}}
+        return NewEvent("source.added", name, {"source": source_id(own_id)}, body, own_id)
 
     def _where(self, change: Change) -> str:
         if change.found is not None and change.found.draft.source is not None:
@@ -411,7 +523,7 @@ class _Import:
         return " ".join(change.ids)
 
     def _count(self, change: Change) -> None:
-        if change.found is not None and change.found.findings and change.act != "add_source":
+        if change.found is not None and change.found.findings and change.act in MAKES:
             self.counts["quarantined"] += 1
         else:
             self.counts[ACTS[change.act]] += 1
@@ -419,24 +531,38 @@ class _Import:
     def _answer(self) -> Imported:
         counts = self.counts
         written = counts["recorded"] + counts["superseded"] + counts["proposed"] + counts["quarantined"]
-        unchanged = self.own + len(self.found) - written - counts["sources_added"] - counts["restored"]
+        unchanged = (
+            self.own
+            + sum(self.reading.passed.values())
+            + len(self.found)
+            - written
+            - counts["sources_added"]
+            - counts["restored"]
+        )
         remarks = list(self.ledger.store.remarks)
         self.ledger.store.remarks.clear()
         if self.batch is not None:
             self.ledger.store.refresh_counts()
             remarks.append(f"undo with `learnings undo --batch {self.batch}`")
-        if self.blocked:
-            remarks.append(
-                f"{self.blocked} skipped, because what stood there was erased: see that the files say it no more, "
-                "then `learnings import --again` with their path follows them again"
-            )
         masked = sum(bool(one.redacted) for one in self.found)
+        places = [(one.draft.source, self.made.get(one.content_key)) for one in self.found]
+        made = {place.locator: name for place, name in places if place is not None and name is not None}
         return Imported(
             self.batch, counts["recorded"], counts["superseded"], counts["retracted"],
-            max(0, unchanged - self.blocked), counts["proposed"], counts["quarantined"],
-            self.skipped + self.blocked, counts["sources_added"],
-            counts["sources_removed"], counts["restored"], masked, self.diagnostics, remarks,
+            max(0, unchanged - len(self.blocked)), counts["proposed"], counts["quarantined"],
+            self.skipped + len(self.blocked), counts["sources_added"],
+            counts["sources_removed"], counts["restored"], masked, [*self.diagnostics, *self._skips()], remarks, (),
+            made,
         )  # fmt: skip
+
+    def _skips(self) -> Iterable[Diagnostic]:
+        for one in self.blocked:
+            assert one.draft.source is not None
+            path, line = one.draft.source.path or one.draft.source.locator, one.draft.source.line
+            message = (
+                "what stood there was erased, so it was skipped; once it says that no more, import it with --again"
+            )
+            yield Diagnostic(path, line, "erased-place", message)
 
 
 def _said(draft: Draft) -> str:
@@ -457,6 +583,8 @@ ACTS = {
     "remove_source": "sources_removed",
     "reject": "rejected",
     "undo": "restored",
+    "take_back": "taken_back",
+    "withhold": "quarantined",
 }
 """What each act of a plan is counted as."""
 
@@ -541,6 +669,7 @@ class Knowledge:
             frozenset(key for key in removed_in_vain if key in stands),
             "\n".join((row["problem"] or "", row["solution"] or "")),
             refusal is not None and refusal.trust > self._trust,
+            _is_restored(acts, live),
             tuple((old, bytes(key)) for old, key in connection.execute(sql_log.MERGED_PLACES, (name,)).fetchall()),
         )
 
@@ -558,6 +687,11 @@ class Knowledge:
         for (head,) in self._connection.execute(sql_log.HEADS, {"id": name}).fetchall():
             found[head] = fold.trust(head, project.touching(self._connection, (head,)))
         return found
+
+
+def _is_restored(acts: list[Act], live: set[int]) -> bool:
+    """Tell whether somebody undid an importer's retraction."""
+    return any(act.kind == "learning.retracted" and act.channel == "import" and act.seq not in live for act in acts)
 
 
 def _own_refusal(acts: list[Act], live: set[int]) -> Act | None:

@@ -356,7 +356,10 @@ def _direction(total: int) -> Vector:
 def _cut(total: int, scale: float) -> Vector:
     """Return the direction of a sum whose values one number cannot hold: of one or two words, or of hundreds."""
     sums = array("I", (total + _CENTRE).to_bytes(DIMS * _LANE, "little"))
-    found = tuple(min(max(int((value - _CENTRES[0]) * scale + MIDDLE + 0.5), 1), 255) for value in sums)
+    centre, middle = _CENTRES[0], MIDDLE + 0.5
+    found = tuple([int((value - centre) * scale + middle) for value in sums])
+    if min(found) < 1 or max(found) > 255:
+        found = tuple([min(max(value, 1), 255) for value in found])
     return Vector(found, dist(found, _ORIGIN) ** 2)
 
 

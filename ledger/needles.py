@@ -38,8 +38,8 @@ PROBE_CHARS, PROBE_MIN = 64, 12
 COPIED = ("problem", "solution", "text", "reason")
 """Fields of a payload whose whole text makes another one a copy. Titles and tags are what subjects share."""
 
-SUBJECT = ("problem", "title")
-"""Fields of a learning that say what it is about: what corrects it has the same, and says something else."""
+SUBJECT = ("problem", "title", "reason")
+"""Fields of a learning that say what it is about: what corrects it has the same in them, and says something else."""
 
 UNLIKELY = r"[0-9a-f]{40}|[0-9a-f]{64}|[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}|lrn_[a-z2-7]{26}"
 """Digests of git, UUIDs and ids of ours: drawn at random, and no secret."""

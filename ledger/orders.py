@@ -15,9 +15,9 @@ from typing import Any, NamedTuple
 
 from ledger.model import schema_path
 
-_TOKEN = (
+_PIECE = (
     r"[a-z][a-z+]{1,9}://[^\s<>()\"'`\]]+"
-    r"|[~$./]{0,2}[\w~$*](?:[\w~$*.@:/'’+-]*[\w*])?"
+    r"|[~$./]{0,2}[\w~$*](?:[\w~$*.@:/'’+-]{0,120}[\w*])?"
     r"|(?P<end>[.!?](?=\s|$)|\n\s*\n)|(?P<mark>[,;:()\n{}\[\]|>&—→])"
 )
 """A word, an address or a path; what ends a sentence; what parts a clause."""
@@ -48,7 +48,7 @@ class _Rules(NamedTuple):
     """The rule file, arranged for reading: `by_letter` holds the orders whose rarest step a letter can be."""
 
     words: dict[str, str]
-    phrases: dict[str, tuple[tuple[list[str], str], ...]]
+    phrases: dict[str, tuple[tuple[list[str], str, str], ...]]
     forms: re.Pattern[str]
     form_letters: tuple[str, ...]
     orders: tuple[Order, ...]
@@ -95,19 +95,23 @@ def _pattern(source: str) -> re.Pattern[str]:
 def _read(rules: _Rules, text: str) -> tuple[str, list[tuple[int, int]]]:
     """Return the letters of a text, and the place in the text that each stands for.
 
-    The last word of a phrase is of the kinds of the phrase as well as of its own.
+    A phrase adds its kinds to those of its last word, or of its first where it is an act ("turn off").
     """
     code, spans, words = [_END], [(0, 0)], [""]
-    for token in _pattern(_TOKEN).finditer(_pattern(_HYPHEN).sub(" ", text)):
+    for token in _pattern(_PIECE).finditer(_pattern(_HYPHEN).sub(" ", text)):
         part = token.lastgroup
         word = "" if part else _plain(token[0])
         code.append(_letter(rules, word) if word else (_END if part == "end" else _MARK))
         spans.append(token.span())
         words.append(word)
+    taken = 0
     for at, word in enumerate(words):
-        for phrase, letter in rules.phrases.get(word, ()):
+        for phrase, first, last in rules.phrases.get(word, ()):
             if words[at : at + len(phrase)] == phrase:
-                code[at + len(phrase) - 1] = letter
+                end = at + len(phrase) - 1
+                code[at] = first or code[at]
+                if last and end > taken:
+                    code[end], taken = last, end
                 break
     return "".join(code), spans
 
@@ -139,22 +143,26 @@ def _loaded() -> _Rules:
 
 def _arranged(data: dict[str, Any]) -> _Rules:
     kinds = _sorted(data["kinds"])
-    sets = dict.fromkeys([*map(frozenset, kinds.values()), *(frozenset(row["kinds"]) for row in data["forms"])])
-    letters = {held: chr(_FIRST_LETTER + number) for number, held in enumerate(sets)}
+    acts = {kind for row in data["orders"] for kind in _acts(row)}
+    parts = {phrase: _parts(kinds, phrase, acts) for phrase in kinds}
+    sets = [held for pair in parts.values() for held in pair if held]
+    sets += [frozenset(row["kinds"]) for row in data["forms"]]
+    letters = {held: chr(_FIRST_LETTER + number) for number, held in enumerate(dict.fromkeys(sets))}
     having: dict[str, str] = {}
     for held, letter in letters.items():
         for kind in held:
             having[kind] = having.get(kind, "") + letter
-    phrases: dict[str, list[tuple[list[str], str]]] = {}
+    phrases: dict[str, list[tuple[list[str], str, str]]] = {}
     for phrase in sorted((phrase for phrase in kinds if len(phrase) > 1), key=len, reverse=True):
-        phrases.setdefault(phrase[0], []).append((list(phrase), letters[frozenset(kinds[phrase])]))
+        first, last = parts[phrase]
+        phrases.setdefault(phrase[0], []).append((list(phrase), letters.get(first, ""), letters.get(last, "")))
     found = tuple(_order(having, number, row) for number, row in enumerate(data["orders"]))
     by_letter: dict[str, list[Order]] = {}
     for order in found:
         for letter in min(order.needs, key=len):
             by_letter.setdefault(letter, []).append(order)
     return _Rules(
-        {phrase[0]: letters[frozenset(held)] for phrase, held in kinds.items() if len(phrase) == 1},
+        {phrase[0]: letters[last] for phrase, (_, last) in parts.items() if len(phrase) == 1},
         {first: tuple(entries) for first, entries in phrases.items()},
         re.compile("|".join(f"({row['pattern']})" for row in data["forms"])),
         tuple(letters[frozenset(row["kinds"])] for row in data["forms"]),
@@ -164,15 +172,33 @@ def _arranged(data: dict[str, Any]) -> _Rules:
 
 
 def _sorted(entries: dict[str, str]) -> dict[tuple[str, ...], set[str]]:
-    """Return the kinds of each word and phrase; a phrase is also of the kinds of its last word."""
+    """Return the kinds of each word and phrase."""
     kinds: dict[tuple[str, ...], set[str]] = {}
     for kind, words in entries.items():
         for word in words.split():
             for form in (word[:-1], word[:-1] + "s") if word.endswith("+") else (word,):
                 kinds.setdefault(tuple(form.split("_")), set()).add(kind)
-    for phrase, held in kinds.items():
-        held.update(kinds.get(phrase[-1:], ()) if len(phrase) > 1 else ())
     return kinds
+
+
+def _acts(row: dict[str, Any]) -> Iterator[str]:
+    """Yield the kinds that a rule wants where a command starts."""
+    for step in " ".join([row.get("order", ""), *row.get("meet", ()), *row.get("with", ())]).split():
+        if step.endswith(("!", "~")):
+            yield from step[:-1].split("|")
+
+
+def _parts(
+    kinds: dict[tuple[str, ...], set[str]], phrase: tuple[str, ...], acts: set[str]
+) -> tuple[frozenset[str], frozenset[str]]:
+    """Return the kinds of the first and of the last word of a phrase; a word alone is its own last one."""
+    if len(phrase) == 1:
+        return frozenset(), frozenset(kinds[phrase])
+    begins, ends = kinds[phrase] & acts, kinds[phrase] - acts
+    return (
+        frozenset(begins | kinds.get(phrase[:1], set())) if begins else frozenset(),
+        frozenset(ends | kinds.get(phrase[-1:], set())) if ends else frozenset(),
+    )
 
 
 def _order(having: dict[str, str], number: int, row: dict[str, Any]) -> Order:

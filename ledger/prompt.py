@@ -252,12 +252,12 @@ def condensed(text: str) -> tuple[str, list[str]]:
         text = _pattern("fence").sub("\n", text)
         if _found("diff", text):
             text = _pattern("changed").sub("", text)
-        kept = [line for line in text.splitlines() if not _pasted(line)]
-        pasted = [line for line in text.splitlines() if _pasted(line)]
+        kept = [line for line in text.splitlines() if not is_pasted(line)]
+        pasted = [line for line in text.splitlines() if is_pasted(line)]
         is_bare = not any(
             remark.names_subject(query.build(line).terms) or _found("edits", line.lower()) for line in kept
         )
-        pasted = [*(line for line in fenced if is_bare or _pasted(line)), *pasted]
+        pasted = [*(line for line in fenced if is_bare or is_pasted(line)), *pasted]
         errors = [_bare(line) for line in pasted if _found("error", line) and _pattern("frame").match(line) is None]
         if is_bare and not errors:
             errors = [_bare(line) for line in fenced if remark.names_exactly(line)]
@@ -274,7 +274,7 @@ def _without_payload(prose: str) -> str:
     return "\n".join([head, *kept])
 
 
-def _pasted(line: str) -> bool:
+def is_pasted(line: str) -> bool:
     """Return whether a line of several was pasted: of a log, a trace, a diff, a table, or code."""
     if not line.strip() or _pattern("item").match(line):
         return False

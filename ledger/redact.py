@@ -14,6 +14,7 @@ from typing import NamedTuple, TypeVar
 
 from ledger import secret_rules, secret_view
 from ledger.errors import GuardFailed
+from ledger.hints import made_of
 from ledger.secret_judge import NAMES_REACH, Value, is_drawn, is_named_value, is_rest, is_secret
 from ledger.secret_rules import Hinted, Rule, Rules, pattern
 from ledger.secret_view import View
@@ -38,6 +39,10 @@ ROUNDS = 12
 
 MOST_SPANS = 20_000
 """Secrets in one text from which it is replaced whole: nobody learned anything from the rest."""
+
+CLEAN_CHARS, CLEAN_MAX = 200, 2_000
+"""Length up to which a text without a secret is remembered, and how many: an import says projects and paths again
+and again."""
 
 _T = TypeVar("_T")
 _LOWER = {upper: upper + 32 for upper in range(65, 91)}
@@ -75,6 +80,9 @@ def scrub(text: str) -> Scrubbed:
         OSError, ValueError, KeyError, re.error: the rule file is missing or wrong; store nothing.
     """
     rules = secret_rules.loaded()
+    clean = made_of(rules, lambda _: {})
+    if text in clean:
+        return Scrubbed(text, ())
     marks: list[_Span] = []
     turn = 0
     while spans := _scan(rules, text):
@@ -84,6 +92,10 @@ def scrub(text: str) -> Scrubbed:
             spans = [spans[0]._replace(start=start, end=len(text))]
             marks = [mark for mark in marks if mark.end <= spans[0].start]
         text, marks = _replaced(text, sorted(marks + spans))
+    if not marks and len(text) <= CLEAN_CHARS:
+        if len(clean) >= CLEAN_MAX:
+            clean.clear()
+        clean[text] = None
     return Scrubbed(text, tuple(mark.kind for mark in marks))
 
 

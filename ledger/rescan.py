@@ -10,7 +10,7 @@ import sqlite3
 from collections.abc import Iterable, Iterator
 from typing import Any, NamedTuple
 
-from ledger import exposures, handover, redact, sql_log
+from ledger import exposures, handover, redact, sql_log, turns
 from ledger.home import head_text
 from ledger.model import Event
 from ledger.reader import Reader
@@ -25,13 +25,17 @@ CHUNK = 1_000
 QUEUE_BYTES = 4_194_304
 """Most that is read of a file of the queue; what is longer is named as a whole."""
 
-LEDGER, EXPOSURES, QUEUE, SESSIONS = "ledger", "exposures", "queue", "sessions"
+LEDGER, EXPOSURES, QUEUE, SESSIONS, TURNS = "ledger", "exposures", "queue", "sessions", "turns"
 
 SHOWN = "SELECT id, keywords, session, prompt_id, project FROM exposure ORDER BY id"
 KEPT = (
     "SELECT rowid, text, project FROM ready ORDER BY cwd",
     "SELECT rowid, project, session FROM session ORDER BY session",
 )
+
+
+TURNS_BEFORE = "SELECT id, text FROM turn WHERE rules < {} ORDER BY id"
+"""Turns are scrubbed again as imports go on; these are still to be."""
 
 
 class Found(NamedTuple):
@@ -71,6 +75,7 @@ def scan(reader: Reader) -> Scanned:
     found += _guard(_exposures(reader.path), exposures.FILE, unread)
     found += _guard(_queue(reader.path), handover.FOLDER, unread)
     found += _guard(_sessions(reader.path), os.path.basename(sessions_beside(reader.path)), unread)
+    found += _guard(_turns(reader.path), turns.FILE, unread)
     return Scanned(redact.RULES_VERSION, before, reader.head().seq, found, unread)
 
 
@@ -137,6 +142,12 @@ def _queue(path: str) -> Iterator[Found]:
         for number, line in enumerate(lines, 1):
             for field, kinds in _of_json(line.decode("utf-8", "replace")):
                 yield Found(QUEUE, None, f"{os.path.basename(one.path)}:{number}", field, kinds)
+
+
+def _turns(path: str) -> Iterator[Found]:
+    for row, text in _rows(turns.path_beside(path), TURNS_BEFORE.format(redact.RULES_VERSION)):
+        for field, kinds in _of_texts([("text", text)]):
+            yield Found(TURNS, None, str(row), field, kinds)
 
 
 def _rows(path: str, statement: str) -> list[tuple[Any, ...]]:

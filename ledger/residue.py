@@ -11,7 +11,8 @@ from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from typing import NamedTuple
 
-from ledger import erasures, exposures, handover, mend, needles, place, sessions
+from ledger import erasures, exposures, handover, mend, needles, place, sessions, turns
+from ledger.errors import FileFault
 from ledger.needles import Needles
 
 PIECE = 1_048_576
@@ -39,9 +40,9 @@ class File(NamedTuple):
 
 
 def own(ledger: str) -> list[File]:
-    """Return the files that belong to a ledger and are there: database, sidecars, exposures, sessions, queue."""
+    """Return the files that belong to a ledger and are there: database, sidecars, exposures, sessions, turns, queue."""
     paths = [ledger, *(ledger + end for end in place.BESIDE), *(ledger + end + ".new" for end in place.BESIDE)]
-    for base in (exposures.path_beside(ledger), sessions.path_beside(ledger)):
+    for base in (exposures.path_beside(ledger), sessions.path_beside(ledger), turns.path_beside(ledger)):
         paths += [base, base + "-journal", base + exposures.ASIDE, base + exposures.ASIDE + "-journal"]
     folder = handover.folder_beside(ledger)
     if os.path.isdir(folder):
@@ -87,7 +88,9 @@ def temporary() -> Iterator[str]:
 
 
 def transcripts(ledger: str) -> Iterator[str]:
-    """Yield the transcripts that records of the queue name."""
+    """Yield the transcripts that records of the queue name, and those whose turns are kept."""
+    with suppress(FileFault):
+        yield from turns.Turns(ledger).transcripts()
     for waiting in handover.waiting(ledger):
         for line in (place.bounded(waiting.path, handover.FILE_BYTES * 2) or "").splitlines():
             try:

@@ -15,7 +15,8 @@ import unicodedata
 from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
-from ledger import orders
+from ledger import hints, orders
+from ledger.hints import Remembered, Ruled
 from ledger.model import schema_path
 
 RULES_VERSION: int
@@ -257,7 +258,8 @@ def _invisible(rules: _Rules, text: str) -> Iterator[Finding]:
 
 def _shapes(rules: _Rules, text: str, *, raw: bool) -> Iterator[Finding]:
     """Yield the pattern rules that fire and are neither negated nor a mention."""
-    for rule in {rule: None for hint, rule in rules.shapes[raw] if hint in text}:
+    listed, ruled = hints.made_of(rules.shapes[raw], _ruled)
+    for rule in (listed[number] for number in ruled.among(text)):
         matches = re.compile(rule.source).finditer(text)
         if any(raw or not _is_excused(rule, text, *match.span()) for match in matches):
             yield rule.finding
@@ -269,6 +271,12 @@ def _orders(rules: _Rules, text: str) -> Iterator[Finding]:
         rule = rules.ordered[number]
         if not _is_excused(rule, text, start, end):
             yield rule.finding
+
+
+def _ruled(shapes: tuple[tuple[str, _Shape], ...]) -> tuple[list[_Shape], Ruled]:
+    """Return the pattern rules, each once, and what tells which of them to try on a text."""
+    listed = {shape: number for number, shape in enumerate(dict.fromkeys(shape for _, shape in shapes))}
+    return list(listed), Ruled([(hint, listed[shape]) for hint, shape in shapes], [shape.source for shape in listed])
 
 
 def _is_excused(rule: _Shape, text: str, start: int, end: int) -> bool:
@@ -296,13 +304,37 @@ def _concepts(rules: _Rules, text: str) -> Iterator[Finding]:
         words = f" {' '.join(_re('url').sub(' http ', sentence).translate(_SPACES).split())} "
         here = _Read(sentence, words, _places(rules, words))
         fired = [
-            rule.finding for rule in rules.concepts if any(_fires(rule, read) for read in _reads(rule, before, here))
+            rule.finding
+            for rule in _possible(rules, before, here)
+            if any(_fires(rule, read) for read in _reads(rule, before, here))
         ]
         if fired and not (
             _re("mention_here").search(sentence) or _re("mention").search(f"{last} {sentence} {following}")
         ):
             yield from fired
         last, before = sentence, here
+
+
+def _possible(rules: _Rules, before: _Read, here: _Read) -> Iterator[_Concept]:
+    """Yield the rules of whose lists each has a word in this sentence or the one before; all others cannot fire."""
+    places = before.places.keys() | here.places.keys()
+    by_list = hints.made_of(rules.concepts, _by_rarest_list)
+    for name in places:
+        for rule in by_list.get(name, ()):
+            if rule.lists <= places:
+                yield rule
+
+
+def _by_rarest_list(concepts: tuple[_Concept, ...]) -> dict[str, list[_Concept]]:
+    """Return the rules by that list of each which the fewest rules want."""
+    wanted: dict[str, int] = {}
+    for rule in concepts:
+        for name in rule.lists:
+            wanted[name] = wanted.get(name, 0) + 1
+    found: dict[str, list[_Concept]] = {}
+    for rule in concepts:
+        found.setdefault(min(rule.lists, key=lambda name: (wanted[name], name)), []).append(rule)
+    return found
 
 
 def _reads(rule: _Concept, before: _Read, here: _Read) -> Iterator[_Read]:
@@ -339,23 +371,83 @@ def _sentences(text: str) -> Iterator[str]:
 def _places(rules: _Rules, words: str) -> dict[str, int]:
     """Return for each word list where its first word stands."""
     places: dict[str, int] = {}
-    at = words.find(" ")
-    while 0 <= at < len(words) - 1:
-        at += 1
-        for start, name in rules.starts.get(words[at : at + 3], ()):
-            if name not in places and words.startswith(start, at):
-                places[name] = at
-        at = words.find(" ", at)
+    begun, two = hints.made_of(rules.starts, _begun_by)
+    latest = begun.latest
+    each = words[1:].split(" ")
+    at = 1
+    for number, word in enumerate(each):
+        known = latest.get(word)
+        if known is None:
+            known = begun(word)
+        if known:
+            names, is_longer = known
+            for name in names:
+                if name not in places:
+                    places[name] = at
+            if is_longer:
+                pair = f"{word} {each[number + 1]}" if number + 1 < len(each) else word
+                listed = two.latest.get(pair)
+                for start, name in two(pair) if listed is None else listed:
+                    if name not in places and words.startswith(start, at):
+                        places[name] = at
+        at += len(word) + 1
     if _re("caseless").search(words):
-        for word, name in rules.anywhere:
-            if name not in places and word in words:
-                places[name] = words.index(word)
+        _add_anywhere(rules, words, places)
     return places
 
 
+def _add_anywhere(rules: _Rules, words: str, places: dict[str, int]) -> None:
+    """Add where the first word of a script without case stands."""
+    letters = set(words)
+    for first, ones in hints.made_of(rules.anywhere, _by_first_letter).items():
+        for word, name in ones if first in letters else ():
+            if name not in places and word in words:
+                places[name] = words.index(word)
+
+
+def _begun_by(starts: dict[str, tuple[tuple[str, str], ...]]) -> tuple[Remembered, Remembered]:
+    """Return what tells of a word which lists begin with it, and of two words which longer entries begin with them.
+
+    The first answers with the lists of which it begins with an entry, and whether entries of several words may begin
+    here; nothing when neither is so.
+    """
+    single: dict[str, list[tuple[str, str]]] = {}
+    longer: dict[str, dict[str, list[tuple[str, str]]]] = {}
+    for start, name in (one for ones in starts.values() for one in ones if len(one[0]) >= 3):
+        first, blank, rest = start.partition(" ")
+        if blank:
+            longer.setdefault(first, {}).setdefault(rest.partition(" ")[0][:2], []).append((start, name))
+        else:
+            single.setdefault(start[:3], []).append((start, name))
+
+    def begun(word: str) -> tuple[Any, ...]:
+        names = tuple(name for start, name in single.get(word[:3], ()) if word.startswith(start))
+        return (names, word in longer) if names or word in longer else ()
+
+    def two(pair: str) -> tuple[Any, ...]:
+        first, _, second = pair.partition(" ")
+        by_second = longer[first]
+        ones = [one for key in dict.fromkeys((second[:2], second[:1], "")) for one in by_second.get(key, ())]
+        return tuple(one for one in ones if pair.startswith(one[0]) or one[0].startswith(pair + " "))
+
+    return Remembered(begun), Remembered(two)
+
+
+def _by_first_letter(anywhere: tuple[tuple[str, str], ...]) -> dict[str, list[tuple[str, str]]]:
+    found: dict[str, list[tuple[str, str]]] = {}
+    for word, name in anywhere:
+        found.setdefault(word[:1], []).append((word, name))
+    return found
+
+
 def _re(name: str) -> re.Pattern[str]:
-    """Return a named pattern of the rule file; `re` keeps what it compiled."""
-    return re.compile(_loaded().patterns[name])
+    """Return a named pattern of the rule file."""
+    patterns = _loaded().patterns
+    compiled: dict[str, re.Pattern[str]] = hints.made_of(patterns, lambda _: {})
+    found = compiled.get(name)
+    if found is None:
+        found = compiled[name] = re.compile(patterns[name])
+    return found
 
 
 def _unaccented(patterns: dict[str, str]) -> dict[str, str]:

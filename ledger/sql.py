@@ -188,12 +188,13 @@ ORDER BY l.seq"""
 
 SUMMARY = f"""SELECT y.event_seq, y.session, y.project, y.text, y.covers_from, y.covers_to, e.recorded_at, e.trust
 FROM session_summary AS y JOIN event AS e ON e.seq = y.event_seq
-WHERE {_HOLDS.format("y")} AND y.text IS NOT NULL AND coalesce(
+WHERE {_HOLDS.format("y")} AND y.text IS NOT NULL AND min(coalesce(
     strftime('%Y-%m-%dT%H:%M:%S', json_extract(e.data, '$.clock_raw_us') / 1000000, 'unixepoch'), e.recorded_at
-  ) >= strftime('%Y-%m-%dT%H:%M:%S', :moment, :age)
+  ), coalesce(y.covers_to, e.recorded_at)) >= strftime('%Y-%m-%dT%H:%M:%S', :moment, :age)
   AND y.project IN (SELECT value FROM json_each(:projects))
-ORDER BY y.event_seq DESC LIMIT 1"""
-"""The newest summary of a project's sessions, as of `:at`; its age is what the clock said then."""
+ORDER BY coalesce(y.covers_to, e.recorded_at) DESC, y.event_seq DESC LIMIT 1"""
+"""The newest summary of a project's sessions, as of `:at`; its age is what the clock said then, or when what it covers
+ended, where that is known: a transcript may be read long after."""
 
 SHOWN_TEXTS = """SELECT l.id, l.title, l.problem, l.solution, l.project
 FROM json_each(:ids) AS want CROSS JOIN learning AS l ON l.id = want.value
@@ -204,8 +205,10 @@ WHERE s.state = 'current' AND l.erased_by IS NULL ORDER BY l.seq"""
 GONE_TEXTS = """SELECT l.id, l.title, l.problem, l.solution, l.project, s.state
 FROM learning_state AS s JOIN learning AS l ON l.id = s.learning_id
 WHERE s.to_seq IS NULL AND s.state IN ('superseded', 'retracted') AND l.erased_by IS NULL
+  AND NOT EXISTS (SELECT 1 FROM link AS k JOIN event AS e ON e.seq = k.event_seq
+    WHERE k.old_id = l.id AND k.to_seq IS NULL AND e.kind = 'learning.merged')
 ORDER BY s.from_seq DESC, l.seq DESC LIMIT :many"""
-"""What those say that were superseded or retracted, the last one first."""
+"""What those say that were superseded or retracted, the last one first; what was merged is said still."""
 
 HEAD_TEXTS = """WITH RECURSIVE chain (id) AS (
   SELECT :id UNION SELECT k.new_id FROM link AS k JOIN chain AS c ON k.old_id = c.id WHERE k.to_seq IS NULL)

@@ -56,6 +56,14 @@ OPEN_JUDGEMENTS = "SELECT learning_id, event_seq FROM judgement WHERE exposure =
 OPEN_SUMMARY = "SELECT event_seq FROM session_summary WHERE id = ? AND to_seq IS NULL"
 SUMMARY_OF = """SELECT id, event_seq FROM session_summary
 WHERE session = :session AND project = :project AND text = :text AND to_seq IS NULL ORDER BY event_seq DESC LIMIT 1"""
+SUMMARY_EVER = "SELECT 1 FROM session_summary WHERE session = :session AND text = :text LIMIT 1"
+STATEMENTS = """SELECT DISTINCT l.id, l.solution, l.observed_at, l.project FROM source AS s
+JOIN learning AS l ON l.id = s.learning_id
+JOIN learning_state AS t ON t.learning_id = l.id AND t.to_seq IS NULL
+WHERE s.kind = 'transcript' AND s.to_seq IS NULL AND t.state = 'current' AND l.trust = 3 AND l.solution IS NOT NULL
+  AND l.project IN (SELECT value FROM json_each(:projects))
+ORDER BY l.id"""
+"""What people laid down in sessions of some projects, and stands."""
 PAYLOAD_BODY = "SELECT body FROM payload WHERE seq = ?"
 REOPEN_SOURCE = """INSERT INTO source (source_id, from_seq, to_seq, learning_id, event_seq, kind, locator, locator_key,
                     path, line)
@@ -162,7 +170,10 @@ WHERE s.state = 'current' AND l.solution IS NOT NULL ORDER BY l.seq"""
 """What the live heads say of those superseded learnings that ever stood at a place."""
 
 ALL_SOURCES = """SELECT source_id, locator_key, event_seq, to_seq FROM source
-WHERE learning_id = ? ORDER BY source_id, from_seq"""
+WHERE learning_id = ? AND kind <> 'origin' ORDER BY source_id, from_seq"""
+KINDS_SINCE = "SELECT DISTINCT kind FROM event WHERE seq > :seq"
+PATHS_TOUCHED_SINCE = """SELECT s.path, max(t.seq) FROM touch AS t JOIN source AS s ON s.learning_id = t.id
+WHERE t.seq > :seq AND s.path IS NOT NULL GROUP BY s.path"""
 BLOCKED = """SELECT seq, json_extract(data, '$.blocked') FROM event
 WHERE kind = 'payload.erased' AND json_array_length(data, '$.blocked') > 0 ORDER BY seq"""
 ADDED_LAST = "SELECT max(event_seq) FROM source WHERE locator_key = ?"

@@ -74,7 +74,7 @@ def expected(schema: dict[str, Any]) -> str:
     if "enum" in schema:
         return "one of: " + ", ".join(schema["enum"])
     if "pattern" in schema:
-        return "an id (lrn_ and 8 to 26 of a-z, 2-7)"
+        return "an id (lrn_ and 8 to 26 of a-z, 2-7" + (", or a turn's uuid)" if "|" in schema["pattern"] else ")")
     if schema["type"] == "array":
         return f"a list of {schema.get('minItems', 0)} to {schema['maxItems']} items, each {expected(schema['items'])}"
     if schema["type"] == "string":

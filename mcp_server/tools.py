@@ -7,7 +7,7 @@ time, trust and state are never arguments: the session gives them.
 
 import os
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -154,6 +154,11 @@ class Steps:
 def query_learnings(session: Session, given: dict[str, Any]) -> dict[str, Any]:
     """Search; see `Reader.query`."""
     is_index = given.get("index", False)
+    if given.get("in") == "sessions":
+        from mcp_server.said import query as query_turns
+
+        with session.reading() as reader:
+            return query_turns(session, reader, given)
     with session.reading() as reader:
         answer = reader.query(
             given["query"],
@@ -186,16 +191,24 @@ def list_learnings(session: Session, given: dict[str, Any]) -> dict[str, Any]:
 
 
 def get_learnings(session: Session, given: dict[str, Any]) -> dict[str, Any]:
-    """Show up to five learnings by id; ids that are unknown, withheld or out of reach are `missing`."""
-    found, missing = [], []
+    """Show up to five learnings or turns by id; ids that are unknown, withheld or out of reach are `missing`."""
+    from mcp_server import said
+
+    found: list[dict[str, Any]] = []
+    turns: list[dict[str, Any]] = []
+    missing: list[str] = []
     with session.reading() as reader:
         for asked in dict.fromkeys(given["ids"]):
-            shown = _shown(session, reader, asked)
+            is_learning = asked.startswith(ID_PREFIX)
+            shown = (_shown if is_learning else said.around)(session, reader, asked)
             if shown is None:
                 missing.append(asked)
+            elif is_learning:
+                more = {"evidence": said.evidence(session, reader, shown)} if given.get("evidence") else {}
+                found.append(shown | more)
             else:
-                found.append(shown)
-    return {"learnings": found, "missing": missing}
+                turns.append(shown)
+    return {"learnings": found, "missing": missing} | ({"turns": turns} if turns else {})
 
 
 def learning_history(session: Session, given: dict[str, Any]) -> dict[str, Any]:
@@ -281,9 +294,10 @@ def undo(session: Session, given: dict[str, Any]) -> dict[str, Any]:
 def import_learnings(session: Session, given: dict[str, Any]) -> dict[str, Any]:
     """Import notes, exports and a pasted answer; one batch for each importer and trust."""
     write_side.load()
+    from importers.contrary import Standing
     from importers.plan import plan, vanished
     from importers.registry import pasted, scan_paths
-    from ledger import ingest
+    from ledger import ingest, sessions_in
 
     is_dry = given.get("dry_run", False)
     steps = Steps(session.progress)
@@ -292,16 +306,36 @@ def import_learnings(session: Session, given: dict[str, Any]) -> dict[str, Any]:
     if not given.get("paths") and not given.get("text"):
         raise BadArgument("there is neither a path nor a text to import; nothing was written")
     paths = given.get("paths", ())
-    readings = scan_paths(paths, project, steps.part("read"), home, TRUST_FILES) if paths else []
-    readings += [pasted(given["text"], project)] if given.get("text") else []
-    with session.writing(create=True, is_dry=is_dry) as ledger:
+    is_there = any(os.path.lexists(os.path.expanduser(path)) for path in paths)
+    scan_paths([] if is_there else paths, project, None, home)  # what is wrong is said before a ledger is made
+    readings = [pasted(given["text"], project)] if given.get("text") else []
+    with session.writing(create=True, is_dry=is_dry) as ledger, _kept_turns(ledger, paths, home, is_dry):
+        if paths:
+            readings[:0] = scan_paths(paths, project, steps.part("read"), home, TRUST_FILES)
         done = [
-            ingest.run(ledger, reading, plan, vanished, dry_run=is_dry, progress=steps.part("recorded"))
+            sessions_in.run(ledger, reading, plan, vanished, Standing, dry_run=is_dry, progress=steps.part("recorded"))
             for reading in readings
         ]
     total = ingest.together(done)
+    del total["remedies"]  # what was inferred is a person's to look at
     total["truncated"] = len(total["diagnostics"]) > DIAGNOSTICS_MAX
     return total | {"diagnostics": total["diagnostics"][:DIAGNOSTICS_MAX]}
+
+
+@contextmanager
+def _kept_turns(ledger: "Ledger", paths: Sequence[str], home: str, is_dry: bool) -> Iterator[None]:
+    """Let transcripts go into the session index as they are read, when all of them are where the client writes them."""
+    from importers.projects import session_project
+    from importers.transcript import VERSION, into
+    from ledger.turns_add import book_of, mark_of
+    from mcp_server.said import is_own
+
+    if is_dry or not paths or not all(is_own(path, home) for path in paths):
+        yield
+        return
+    with book_of(ledger, session_project, time.time(), VERSION, whole=False) as book, into(book):
+        yield
+        book.settle(mark_of(ledger))
 
 
 def _shown(session: Session, reader: Reader, asked: str) -> dict[str, Any] | None:
@@ -316,7 +350,8 @@ def _shown(session: Session, reader: Reader, asked: str) -> dict[str, Any] | Non
     if learning["state"] in WITHHELD or learning["erased_by"] is not None:
         return None
     (capped,) = reader.get([name])
-    return learning | {"problem": capped.problem, "solution": capped.solution, "cut": capped.cut}
+    places = [one | {key: _harmless(one[key]) for key in ("locator", "path")} for one in learning["sources"]]
+    return learning | {"problem": capped.problem, "solution": capped.solution, "cut": capped.cut, "sources": places}
 
 
 def _said(hit: dict[str, Any]) -> dict[str, Any]:
@@ -328,12 +363,12 @@ def _said(hit: dict[str, Any]) -> dict[str, Any]:
     }
 
 
-def _harmless(reason: str | None) -> str | None:
-    """Return why something was done, or that it is withheld: reasons of other sessions are texts like learnings."""
+def _harmless(text: str | None) -> str | None:
+    """Return a reason or a place, or that it is withheld: others wrote them, and they are read like learnings."""
     from ledger import screen
 
-    found = screen.screen(reason) if reason else ()
-    return f"(withheld: {found[0].reason})" if found else reason
+    found = screen.screen(text) if text else ()
+    return f"(withheld: {found[0].reason})" if found else text
 
 
 def _client_files() -> list[str]:

@@ -649,7 +649,7 @@ def test_a_ledger_of_a_newer_program_is_told(healthy: Home) -> None:
     assert "install the newer learning-ledger" in of_file(healthy)["ledger"].message
 
 
-@pytest.mark.parametrize("name", ["exposures", "sessions"])
+@pytest.mark.parametrize("name", ["exposures", "sessions", "turns"])
 def test_a_damaged_file_beside_the_ledger_is_told(healthy: Home, name: str) -> None:
     """It may be deleted; nothing in it is needed by the log."""
     Path(healthy.file).with_name(f"{name}.db").write_bytes(b"no database" * 500)

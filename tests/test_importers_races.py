@@ -159,11 +159,9 @@ def test_an_export_that_grows_while_it_is_read_ends_where_it_ended(root: Path) -
     head = json.dumps({"format": export.FORMAT} if hasattr(export, "FORMAT") else {"format": "x"})
     path.write_text(head + "\n" + "{}\n" * 1_000)
 
-    from importers.registry import _lines
-
     with path.open("ab", buffering=0) as file:
         seen = 0
-        for line in _lines(str(path)):
+        for line in files.lines(str(path), export.LINE_BYTES, export.FILE_BYTES):
             seen += len(line)
             file.write(b"{}\n" * 3)
 

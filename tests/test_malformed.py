@@ -430,7 +430,58 @@ CLAUDE_MEM = (
     Case("a database of zeros", "c.db", b"SQLite format 3\0" + b"\0" * 8_192, (), (), "damaged", None, 10),
     Case("a name of a database on a text", "c.db", b"not a database", code="unknown-kind", named=10),
 )  # fmt: skip
-CASES = [*NOTES, *HEADERS, *EXPORTS, *CLAUDE_MEM]
+
+
+def turn(number: int, text: str, **more: Any) -> str:
+    """Return a line of a transcript in which a person lays something down."""
+    told = {
+        "type": "user", "uuid": f"00000000-0000-4000-8000-{number:012}", "sessionId": "s-1", "cwd": "/w/demo",
+        "timestamp": f"2026-05-01T10:{number:02}:00.000Z",
+        "message": {"role": "user", "content": f"remember that the port of {text} is {6000 + number}"}, **more,
+    }  # fmt: skip
+    return json.dumps(told, ensure_ascii=False)
+
+
+def spoken(*lines: str | bytes, end: bytes = b"\n") -> bytes:
+    """Return a transcript."""
+    return b"\n".join(line if isinstance(line, bytes) else line.encode() for line in lines) + end
+
+
+DEEP = '{"a":' * 2_000 + "1" + "}" * 2_000
+
+TRANSCRIPTS = (
+    Case("nothing at all", "t.jsonl", b""),
+    Case("no end of the last line", "t.jsonl", spoken(turn(1, "TDONE"), turn(2, "TDTWO"), end=b""), ("TDONE", "TDTWO")),
+    Case("a line that was cut", "t.jsonl", spoken(turn(1, "TDONE"), turn(2, "TDCUT")[:90], end=b""), ("TDONE",),
+         ("TDCUT",), "line-cut", 2),
+    Case("a block of zeros after a power loss", "t.jsonl", spoken(turn(1, "TDONE"), b"\0" * 4_096, turn(3, "TDTHREE")),
+         ("TDONE", "TDTHREE"), (), "line-nul", 2),
+    Case("2,000 levels", "t.jsonl", spoken(turn(1, "TDONE"), DEEP, turn(3, "TDTHREE")), ("TDONE", "TDTHREE"), (),
+         "line-deep", 2),
+    Case("a key that stands twice", "t.jsonl",
+         spoken(turn(1, "TDONE"), turn(2, "TDTWICE").replace('"type"', '"type": "assistant", "type"', 1)), ("TDONE",),
+         ("TDTWICE",), "line-twice", 2),
+    Case("NaN", "t.jsonl", spoken(turn(1, "TDONE"), turn(2, "TDNAN", cost=float("nan"))), ("TDONE",), ("TDNAN",),
+         "line-json", 2),
+    Case("an id that is a path, and one of 100,000 characters", "t.jsonl",
+         spoken(turn(1, "TDONE", uuid="../../x"), turn(2, "TDLONG", sessionId="a" * 100_000)), ("TDONE",), ("TDLONG",),
+         "line-id", 2),
+    Case("its own parent", "t.jsonl", spoken(turn(1, "TDONE", parentUuid="00000000-0000-4000-8000-000000000001")),
+         ("TDONE",)),
+    Case("12 MB on one line", "t.jsonl", spoken(turn(1, "TDONE"), b"x" * (12 << 20), turn(3, "TDTHREE")),
+         ("TDONE", "TDTHREE"), (), "line-long", 2),
+    Case("line ends of Unicode", "t.jsonl", spoken(turn(1, "TDONE \u2028 and \u2029"), turn(2, "TDTWO")),
+         ("TDONE", "TDTWO")),
+    Case("two lines whose break was lost", "t.jsonl", spoken((turn(1, "TDONE") + turn(2, "TDTWO")).encode()),
+         ("TDONE", "TDTWO")),
+    Case("texts and numbers for lines", "t.jsonl", spoken(turn(1, "TDONE"), '"x"', "7", "[]", turn(5, "TDFIVE")),
+         ("TDONE", "TDFIVE"), (), "line-shape", 2),
+    Case("bytes that are no text", "t.jsonl",
+         spoken(turn(1, "TDONE"), turn(2, "TDBAD").encode().replace(b"port", b"p\xff")), ("TDONE",), ("TDBAD",),
+         "line-json", 2),
+    Case("a pipe with a transcript's name", "t.jsonl", os.mkfifo, code="not-regular", named=10),
+)  # fmt: skip
+CASES = [*NOTES, *HEADERS, *EXPORTS, *CLAUDE_MEM, *TRANSCRIPTS]
 
 
 @pytest.fixture
@@ -452,6 +503,8 @@ def laid(folder: Path, case: Case) -> tuple[Path, str]:
     word = f"CONTROL{CASES.index(case):03}"
     if case in EXPORTS:
         (folder / "good.jsonl").write_bytes(exported(row(77, word, problem="the neighbour")))
+    elif case in TRANSCRIPTS:
+        (folder / "good.jsonl").write_bytes(spoken(turn(77, word, uuid="good")))
     elif case in CLAUDE_MEM:
         (folder / "good.json").write_bytes(observed(foreign.observation(77, word)))
     else:

@@ -11,10 +11,10 @@ from command import Inside, Shell, keys, refused
 
 from importers.plan import plan, vanished
 from importers.registry import scan_paths
-from ledger import alike, decide, erase, ingest, pairs, review
+from ledger import alike, decide, erase, export, ingest, pairs, review, sql
 from ledger.errors import NotAllowed
 from ledger.ledger import Ledger
-from ledger.model import TRUST_NOTES, Draft, agent, importer, inferred
+from ledger.model import STATES, TRUST_NOTES, Draft, agent, importer, inferred
 
 CACHE = Draft("CI fails after a Node upgrade", "Clear the CI cache after upgrading Node.", "bug-fix", "demo")
 AGAIN = Draft("CI breaks after upgrading node", "After a Node upgrade, clear the cache of CI.", "bug-fix", "demo")
@@ -249,6 +249,38 @@ def test_what_was_merged_is_known_when_it_is_said_again(ledger: Ledger) -> None:
         told = ledger.record(AGAIN)
 
     assert (told.id, told.duplicate, ledger.store.head()) == (first, True, head)
+
+
+def test_a_file_that_says_what_was_merged_is_no_contradiction(ledger: Ledger, tmp_path: Path) -> None:
+    """A file that the client loads goes on saying the other text: that is reported as standing against nothing."""
+    first, second = two(ledger)
+    loaded = tmp_path / "CLAUDE.md"
+    loaded.write_text(f"# Rules\n\n- {AGAIN.solution}\n")
+    decide.merge(ledger, first, second)
+
+    merged = ledger.reader.rows(sql.GONE_TEXTS, {"many": 10})
+    ledger.retract(first, "wrong")
+
+    assert merged == []
+    assert [row[0] for row in ledger.reader.rows(sql.GONE_TEXTS, {"many": 10})] == [first]
+
+
+def test_a_merge_comes_back_from_an_export_also_where_the_newer_one_gave_way(ledger: Ledger, tmp_path: Path) -> None:
+    """The text that stays is current in the other ledger, the other one superseded by it."""
+    first, second = two(ledger)
+    decide.merge(ledger, first, second)
+    out = tmp_path / "all.jsonl"
+    export.write(str(out), export.jsonl(ledger.reader, STATES, "2026-11-30T00:00:00.000000Z"))
+
+    with Ledger.init(str(tmp_path / "fresh.db")) as fresh:
+        (reading,) = scan_paths([str(out)], None)
+        ingest.run(fresh, reading, plan, vanished)
+        found = {row["solution"]: row for row in export.learnings(fresh.reader, STATES)}
+        again = ingest.run(fresh, reading, plan, vanished)
+
+    assert (found[CACHE.solution]["state"], found[AGAIN.solution]["state"]) == ("current", "superseded")
+    assert found[AGAIN.solution]["superseded_by"] == [found[CACHE.solution]["id"]]
+    assert again.batch is None
 
 
 def test_only_a_person_merges_or_calls_different(ledger: Ledger) -> None:

@@ -279,3 +279,66 @@ def test_memory_does_not_follow_the_size_of_the_file(tmp_path: Path) -> None:
     count, bad, grown = map(int, done.stdout.split())
     assert (count, bad) == (60, 1)
     assert grown < 64 << 20
+
+
+def call(number: int, of: str, own: str, name: str, given: Any) -> bytes:
+    """Return a line in which the agent calls a tool."""
+    return block(number, of, {"type": "tool_use", "id": own, "name": name, "input": given})
+
+
+def answer(number: int, *outputs: tuple[str, bool, str]) -> bytes:
+    """Return a line in which tools answer."""
+    content = [
+        {"type": "tool_result", "tool_use_id": own, "is_error": failed, "content": words}
+        for own, failed, words in outputs
+    ]
+    return line(number, content)
+
+
+def test_a_call_keeps_the_arguments_that_tell_what_it_did() -> None:
+    """A command, a file, what was replaced and by what; calls of one answer stay apart."""
+    (turn,) = read(
+        call(1, "m-1", "t-1", "Bash", {"command": "pytest -q", "description": "run"}),
+        call(2, "m-1", "t-2", "Edit", {"file_path": "/w/a.py", "old_string": "a", "new_string": "b"}),
+        call(3, "m-1", "t-3", "MultiEdit", {"file_path": "/w/b.py", "edits": [{"old_string": "c", "new_string": "d"}]}),
+        call(4, "m-1", "t-4", "Write", {"file_path": "/w/c.py", "content": "x" * 5_000}),
+    )[1]
+
+    assert turn.tools == ("Bash", "Edit", "MultiEdit", "Write")
+    assert turn.calls == (
+        transcript.Called("t-1", "Bash", "pytest -q"),
+        transcript.Called("t-2", "Edit", None, "/w/a.py", "a", "b"),
+        transcript.Called("t-3", "MultiEdit", None, "/w/b.py", "c", "d"),
+        transcript.Called("t-4", "Write", None, "/w/c.py", None, "x" * transcript.ARGUMENT_CHARS),
+    )
+
+
+def test_a_call_with_other_arguments_keeps_its_name() -> None:
+    """Tools of other makers take what they like; a command may be a list there."""
+    (turn,) = read(call(1, "m-1", "t-1", "mcp__shell__run", {"command": ["ls", "-l"]}), call(2, "m-1", "t-2", "X", 7))[
+        1
+    ]
+
+    assert turn.calls == (transcript.Called("t-1", "mcp__shell__run"), transcript.Called("t-2", "X"))
+
+
+def test_outputs_are_told_apart_by_the_call_they_answer() -> None:
+    """One of two tools failed; each keeps its own text, both ends of a long one."""
+    long = "a" * transcript.OUTPUT_CHARS + "error: the end"
+
+    (turn,) = read(answer(1, ("t-1", False, "fine"), ("t-2", True, long)))[1]
+
+    assert turn.is_error
+    assert turn.outputs[0] == transcript.Output("t-1", is_error=False, text="fine")
+    assert (turn.outputs[1].id, turn.outputs[1].is_error) == ("t-2", True)
+    assert turn.outputs[1].text.endswith("error: the end")
+    assert len(turn.outputs[1].text) < len(long)
+
+
+def test_the_turns_of_a_robot_say_so() -> None:
+    """What an agent did where nobody sat is told by its own line."""
+    turns = read(
+        line(1, "go", entrypoint="sdk-cli"), block(2, "m-1", text("done"), entrypoint="sdk-cli"), line(3, "hi")
+    )
+
+    assert [turn.is_robot for turn in turns[1]] == [True, True, False]

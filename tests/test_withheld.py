@@ -11,7 +11,7 @@ from command import Inside, Shell
 
 from ledger import export
 from ledger.ledger import Ledger
-from ledger.model import Draft, agent, importer, person, plain
+from ledger.model import Draft, Source, agent, importer, person, plain
 from ledger.reader import Reader, open_reader
 from ledger.recall import Recall
 from mcp_server import tools
@@ -209,6 +209,21 @@ def test_a_reason_that_gives_orders_is_not_served_with_a_history(told: Told) -> 
     assert [event["kind"] for event in events] == ["learning.recorded", "learning.retracted"]
     assert WITHHELD not in said(events)
     assert "withheld" in events[-1]["reason"]
+
+
+def test_the_name_of_a_file_that_gives_orders_is_not_served_with_its_learning(tmp_path: Path) -> None:
+    """A repository chooses what its files are called; a person still finds the place by the learning's id."""
+    path = str(tmp_path / "data" / "ledger.db")
+    place = f"/shop/memory/{POISON}.md"
+    source = Source("memory-note", f"memory-note:{place}#", place, 1)
+    with Ledger.open(path, importer(1), create=True) as made:
+        name = made.record(draft(HEALTHY)._replace(source=source)).id
+
+    answer = tools.run("get_learnings", tools.Session(path, "demo", agent("s2")), {"ids": [name]})
+
+    (shown,) = answer["learnings"]
+    assert POISON not in str(shown["sources"])
+    assert shown["sources"][0]["path"].startswith("(withheld: ")
 
 
 @pytest.mark.parametrize("field", ["title", "problem", "solution", "project", "tags"])

@@ -1,0 +1,121 @@
+"""How fast transcripts are read and kept, and in how much memory.
+
+    python benchmarks/transcripts.py [--mb N] [--shape full|tools] [--json]
+
+A transcript of 1,000 MB (`--mb`) is made, in the shape of `made_transcripts.py`,
+and then read in processes of their own, each timed by the processor time it
+took: as turns alone; as an import reads it, turns into the session index and
+learnings made of them; and again, when nothing has changed. Then 10,000 small
+transcripts that have not changed are looked at again. Targets: 250 MB/s, 100
+MB/s, 150 MB; `tools` has none, most of it being text that has to be scrubbed.
+"""
+
+import json
+import os
+import subprocess
+import sys
+import tempfile
+import time
+
+import made_transcripts
+from measure import Figure, peak_mb, show
+
+MANY = 10_000
+"""Transcripts of the rescan."""
+
+
+def wanted(name: str, otherwise: str) -> str:
+    """Return the word after an option on the command line."""
+    return sys.argv[sys.argv.index(name) + 1] if name in sys.argv else otherwise
+
+
+def parse(path: str, folder: str) -> dict[str, float]:
+    """Read turns and make nothing of them."""
+    from importers.transcript import opened
+
+    begun = time.process_time()
+    with opened(path) as found:
+        turns = sum(1 for _ in found)
+    return {"turns": turns, "s": time.process_time() - begun}
+
+
+def imported(path: str, folder: str) -> dict[str, float]:
+    """Read turns into the index, and make learnings of them as an import does, up to where they are recorded."""
+    from importers.projects import session_project
+    from importers.registry import scan_paths
+    from importers.transcript import into
+    from ledger.turns_add import Book
+
+    begun = time.process_time()
+    with Book(os.path.join(folder, "ledger.db"), session_project, time.time()) as book:
+        with into(book):
+            readings = scan_paths([path])
+        book.settle()
+    drafts = sum(len(one.drafts) for one in readings)
+    return {"turns": book.added, "drafts": drafts, "s": time.process_time() - begun}
+
+
+def rescanned(path: str, folder: str) -> dict[str, float]:
+    """Look at many transcripts again that have not changed; they are made and read first."""
+    from importers.projects import session_project
+    from importers.registry import scan_paths
+    from importers.transcript import into
+    from ledger.turns_add import Book
+
+    places = os.path.join(folder, "many")
+    os.makedirs(places)
+    lines = made_transcripts.Sessions("tools").lines()
+    for number in range(MANY):
+        with open(os.path.join(places, f"{number}.jsonl"), "wb") as file:
+            file.write(next(lines) + next(lines) + next(lines))
+    took = 0.0
+    for _ in range(2):
+        begun = time.perf_counter()
+        with Book(os.path.join(folder, "many.db"), session_project, time.time()) as book:
+            with into(book):
+                scan_paths([os.path.join(places, name) for name in os.listdir(places)])
+            book.settle()
+        took = time.perf_counter() - begun
+    return {"s": took}
+
+
+PARTS = {"parse": parse, "import": imported, "rescan": rescanned}
+
+
+def measured(part: str, path: str, folder: str) -> dict[str, float]:
+    """Run one part in a process of its own."""
+    line = [sys.executable, os.path.abspath(__file__), "--part", part, path, folder]
+    found: dict[str, float] = json.loads(subprocess.run(line, capture_output=True, text=True, check=True).stdout)
+    return found
+
+
+def main() -> None:
+    """Make the file and measure, or be one of the parts."""
+    if "--part" in sys.argv:
+        part, path, folder = sys.argv[-3:]
+        print(json.dumps(PARTS[part](path, folder) | {"peak": peak_mb()}))
+        return
+    shape, size = wanted("--shape", "full"), int(wanted("--mb", "1000")) * 1_000_000
+    with tempfile.TemporaryDirectory() as folder:
+        path = os.path.join(folder, "t.jsonl")
+        with open(path, "wb") as file:
+            made_transcripts.write(file, size, shape)
+        mb = os.path.getsize(path) / 1e6
+        read, kept, again = (measured(part, path, folder) for part in ("parse", "import", "import"))
+        index = os.path.getsize(os.path.join(folder, "turns.db")) / 1e6
+        many = measured("rescan", path, folder)
+    is_full = shape == "full"
+    show(f"transcripts ({shape}, {mb:,.0f} MB)", [
+        Figure("read as turns", mb / read["s"], "MB/s", 250 if is_full else None, more=True),
+        Figure("imported with the session index", mb / kept["s"], "MB/s", 100 if is_full else None, more=True),
+        Figure("turns kept", kept["turns"]), Figure("learnings made", kept["drafts"]),
+        Figure("session index", index, "MB"),
+        Figure("imported again, unchanged", again["s"], "s"),
+        Figure("peak memory of reading", read["peak"], "MB", 150),
+        Figure("peak memory of the import", kept["peak"], "MB", 150),
+        Figure(f"{MANY:,} unchanged transcripts again", many["s"], "s", 1),
+    ])  # fmt: skip
+
+
+if __name__ == "__main__":
+    main()

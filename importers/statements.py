@@ -1,0 +1,215 @@
+"""Find what a person lays down in their own words: sentences of a turn that say what holds from then on.
+
+A turn is cut into sentences, and what is not the person's own is left out:
+code, what was pasted or quoted, lists and letters that a line leads over to,
+what begins as instructions for a model, pieces of recalled learnings, private parts. Of the rest a
+sentence counts by its form (`speech`). In doubt it does not count: what it
+says is still found in its session. Pure: no ledger, no clock.
+"""
+
+import re
+from collections.abc import Iterator, Mapping
+from typing import NamedTuple
+
+from importers import speech
+from importers.subjects import WORDS, categorised
+from ledger import echo, private, prompt, query
+
+SENTENCE_CHARS = 400
+"""Longest sentence that counts: nobody lays down more in one."""
+
+TELLING = 2
+"""Fewest words that must say something: "always do it like that" says nothing by itself."""
+
+STATEMENTS_MAX = 6
+"""Most sentences of one turn that may count; who lays down more at once has pasted a document."""
+
+GOES_ON_CHARS = 160
+"""Longest sentence that is taken along with the one before it."""
+
+BEGIN_CHARS, END_CHARS = 12_000, 4_000
+"""What is read of a long turn: the rest of it was pasted."""
+
+LINES_MAX = 12
+"""Lines of a turn from which on only its first and its last paragraph may be a person's own words."""
+
+_QUOTED = re.compile(
+    r'"[^"\n]{2,}"|“[^”\n]{2,}”|«[^»\n]{2,}»|„[^“”\n]{2,}[“”]|「[^」\n]{2,}」|『[^』\n]{2,}』|‘[^’\n]{2,}’'
+    r"|(?<![^\s(,])'[^'\n]{2,}'(?![^\s.,;:?!)])"
+)
+_CODE = re.compile(r"`[^`\n]+`")
+_FENCE = re.compile(r"(?ms)^[ \t]*(```|~~~).*?(?:^[ \t]*\1|\Z)")
+_ENDS = re.compile(r"(?<=[.!?;…])(?<!\be\.g\.)(?<!\bi\.e\.)(?<!\bz\.B\.)(?<!\bvs\.)[\"')\]*_]{0,3}\s+|(?<=[。！？；])")
+_ITEM = re.compile(r"\s*(?:[-*•–]|\(?\d{1,2}[.)])\s+")
+_UNMARKED = re.compile(r"\b(do|does|did|wo|ca|is|are|should)nt\b")
+_WORD = re.compile(r"[a-z']+")
+_LEAD = re.compile(r"[^:：]{1,400}[:：]\s+(?=\S)")
+_FROM_WHAT = re.compile(
+    r"(?i)\A(?:when(?:ever)?|every ?time|each time|before|after|if|immer wenn|jedes mal|bevor|nachdem)\b[^,]{6,},"
+)
+
+
+class Statement(NamedTuple):
+    """What a person laid down: the sentence as it was typed, and where in the turn's text it begins."""
+
+    text: str
+    at: int
+
+
+def found(text: str, markers: Mapping[str, str] | None = None) -> list[Statement]:
+    """Return what a person lays down in a turn, in order."""
+    own = echo.cut(private.without(text, markers))
+    if len(own) > BEGIN_CHARS + END_CHARS:
+        own = f"{own[:BEGIN_CHARS]}\n\n{own[-END_CHARS:]}"
+    kept: list[Statement] = []
+    at = end = 0
+    for sentence in _own(own):
+        at = max(text.find(sentence, at), 0)
+        if kept and end and not text[end:at].strip() and _goes_on(sentence):
+            kept[-1] = Statement(text[kept[-1].at : at + len(sentence)], kept[-1].at)
+            end = 0
+        elif lays_down(sentence):
+            kept.append(Statement(sentence, at))
+            end = at + len(sentence)
+        else:
+            end = 0
+    return kept if len(kept) <= STATEMENTS_MAX else []
+
+
+def _goes_on(sentence: str) -> bool:
+    """Tell whether a sentence says what is to be done instead of what the one before forbids, or why."""
+    return (
+        len(sentence) <= GOES_ON_CHARS
+        and speech.found("goes_on", speech.GOES_ON, sentence)
+        and not _is_refused(sentence)
+    )
+
+
+def _is_refused(plain: str) -> bool:
+    return any(speech.found(name, source, plain) for name, source in speech.REFUSALS.items())
+
+
+def lays_down(sentence: str) -> bool:
+    """Tell whether a sentence has the form of a rule, or of something to be remembered, and is not refused as one."""
+    if not (8 if sentence.isascii() else 4) <= len(sentence) <= SENTENCE_CHARS:
+        return False
+    plain = _CODE.sub("X", _QUOTED.sub("Q", sentence.replace("’", "'"))).lower().strip(" \t*")
+    plain = _UNMARKED.sub(r"\1n't", plain)
+    bare = re.sub(speech.OPENINGS, "", plain) or plain
+    heads = {bare, plain}
+    lead = _LEAD.match(bare)
+    if lead is not None and not any(speech.found(name, source, lead.group()) for name, source in speech.RULES.items()):
+        heads = {bare[: lead.end()]} if not _is_short(lead.group()) else {bare, bare[lead.end() :]}
+    elif lead is not None:
+        heads.add(bare[lead.end() :])
+    families = _families(plain)
+    if not any(speech.found(name, speech.RULES[name], head) for name in families for head in heads):
+        return False
+    if _is_refused(bare) or _is_refused(plain):
+        return False
+    return len(query.telling(sentence)) >= TELLING
+
+
+def _families(plain: str) -> list[str]:
+    """Return the families of forms that a sentence may have by its words."""
+    words = frozenset(_WORD.findall(plain)) if plain.isascii() else frozenset()
+    if len(words & speech.ENGLISH) < 2:
+        return list(speech.RULES)
+    return [name for name, signs in speech.SIGNS.items() if not words.isdisjoint(signs)]
+
+
+def _is_short(lead: str) -> bool:
+    """Tell whether what stands before a colon only opens a sentence (`no:`, `btw:`), and names nobody who says it."""
+    return speech.found("leads", speech.LEADS, lead)
+
+
+def _own(text: str) -> Iterator[str]:
+    """Yield the sentences of a turn that are a person's own."""
+    if speech.found("documents", speech.DOCUMENTS, text.lstrip()):
+        return
+    for listed in _lines(_FENCE.sub("\n", text)):
+        start = 0
+        bare = _ITEM.match(listed)
+        line = listed[bare.end() :] if bare else listed
+        quoted = [quote.span() for quote in _QUOTED.finditer(line)]
+        for end in _ENDS.finditer(line):
+            if any(first < end.start() < last for first, last in quoted):
+                continue
+            yield from filter(None, [line[start : end.start()].strip()])
+            start = end.end()
+        yield from filter(None, [line[start:].strip()])
+
+
+def _lines(text: str) -> Iterator[str]:
+    """Yield the lines that a person typed: up to what a line leads over to, without what was pasted."""
+    lines = text.splitlines()
+    filled = [number for number, line in enumerate(lines) if line.strip()]
+    kept = _ends_of(lines, filled) if len(filled) > LINES_MAX else set(filled)
+    is_listed = False
+    for number in filled:
+        line = lines[number].strip()
+        head = line[:SENTENCE_CHARS]
+        if speech.found("labels", speech.LABELS, head) and len(filled) > 1:
+            return
+        if line.startswith(">") or number not in kept:
+            continue
+        is_listed = speech.found("lists", speech.LISTS, head) or (is_listed and _ITEM.match(line) is not None)
+        if len(filled) > 1 and not is_listed and (_ITEM.match(line) or prompt.is_pasted(line)) and not _is_marked(line):
+            continue
+        yield line
+        is_last = number == filled[-1]
+        leads_over = line.endswith((":", "：")) or speech.found("payloads", speech.PAYLOADS, head)
+        if not is_last and not is_listed and leads_over:
+            return
+
+
+def _ends_of(lines: list[str], filled: list[int]) -> set[int]:
+    """Return the numbers of the lines of the first and of the last paragraph."""
+    first = filled[0]
+    while first < len(lines) and lines[first].strip():
+        first += 1
+    last = filled[-1]
+    while last >= 0 and lines[last].strip():
+        last -= 1
+    short = (range(filled[0], first), range(last + 1, filled[-1] + 1))
+    return {number for part in short if len(part) <= 3 for number in part}
+
+
+def _is_marked(line: str) -> bool:
+    """Tell whether a line asks to be remembered, whatever it looks like."""
+    plain = re.sub(speech.OPENINGS, "", line[:SENTENCE_CHARS].lower())
+    return any(speech.found(name, speech.RULES[name], plain) for name in ("remembers", "from_now"))
+
+
+def subject_of(sentence: str, before: str | None = None) -> str:
+    """Return what a reader would search by: the case that a rule is for, or what it says without its opening.
+
+    `before` is the command that a person stopped with these words.
+    """
+    plain = sentence.lower().replace("’", "'")
+    opening = re.match(speech.OPENINGS, plain)
+    bare = sentence[opening.end() :] if opening and len(sentence) - opening.end() >= 8 else sentence
+    marker = re.match(
+        r"(?i)(?:no(?:pe)?|nein|non|não|nee|нет|stop)\b[\s,.:!–—-]*|(?:please )?(?:remember|keep in mind|bear in mind"
+        r"|note (?:to self|for later)|for (?:the record|future reference)|from now on|going forward"
+        r"|don't forget)\b(?: that)?"
+        r"[\s,:–—-]*",
+        bare,
+    )
+    if marker and len(bare) - marker.end() >= 8:
+        bare = bare[marker.end() :]
+    case = _FROM_WHAT.match(bare)
+    told = case.group().rstrip(",") if case else bare.rstrip(" .!。！")
+    return f"{told} (instead of: {before})" if before else told
+
+
+def category_of(sentence: str) -> tuple[str, str]:
+    """Return category and confidence of a statement, by its words; a tool put in the place of another is sure."""
+    plain = sentence.lower()
+    names = frozenset(re.findall(r"[a-z]+", plain))
+    if speech.found("instead", speech.RULES["instead"], plain) and names & frozenset(WORDS["tool-pref"].split()):
+        return "tool-pref", "sure"
+    category, _ = categorised("", sentence)
+    if category == "bug-fix":
+        category = "practice"
+    return category, "ambiguous"

@@ -1,0 +1,118 @@
+"""What a person lays down, sentence by sentence, and which of two statements takes the place of the other."""
+
+import pytest
+
+from importers import remedies, statements
+from importers.contrary import Standing, is_contrary
+
+
+def said(text: str) -> list[str]:
+    """Return the statements of a turn."""
+    return [one.text for one in statements.found(text)]
+
+
+@pytest.mark.parametrize(
+    ("earlier", "later"),
+    [
+        ("no, we use pnpm not npm", "from now on use bun instead of pnpm"),
+        ("no, we use pnpm not npm", "from now on use npm again"),
+        ("remember that the staging database listens on port 6432, not 5432",
+         "remember: the staging database listens on port 7654"),
+        ("always squash commits before merging", "never squash commits before merging"),
+        ("always squash commits before merging", "don't squash commits before merging in this repo"),
+        ("always run tests with --strict", "always run tests with --lax"),
+        ("we use python 3.11 in this repo", "we use python 3.12 in this repo"),
+        ("we support python 3.9", "we no longer support python 3.9"),
+        ("以后都用pnpm，不要用npm", "以后都用npm，不要用pnpm"),
+        ("今後はnpmではなくpnpmを使ってください。", "今後はpnpmではなくbunを使ってください。"),
+        ("Ab jetzt immer mit uv statt pip installieren.", "Ab jetzt immer mit pip statt uv installieren."),
+        ("désormais, utilise httpx au lieu de requests", "désormais, utilise requests au lieu de httpx"),
+        ("запомни: тестовая база слушает порт 6432", "запомни: тестовая база слушает порт 6433"),
+    ],
+)  # fmt: skip
+def test_one_subject_and_another_value_contradict(earlier: str, later: str) -> None:
+    """An exchange, another number, path, flag or version, or a no where there was a yes."""
+    assert is_contrary(earlier, later)
+    assert is_contrary(later, earlier)
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("remember that the staging database listens on port 6432", "remember the prod database listens on port 7654"),
+        ("use vitest, not jest, in the web package", "use jest instead of vitest in the api package"),
+        ("use vitest, not jest", "use jest instead of vitest in the api package"),
+        ("we never deploy on friday", "we never deploy on monday"),
+        ("always run tests with --strict", "always run lint with --fix"),
+        ("never push to main", "never push to production"),
+        ("remember: the api runs on 8080", "remember: the api runs on 8080 and the docs on 9090"),
+        ("never use pip", "we use pip for the legacy image"),
+        ("always use uv", "always use uv"),
+        ("", "always use uv"),
+    ],
+)
+def test_in_doubt_nothing_contradicts(one: str, other: str) -> None:
+    """Another subject, an exception, or the same."""
+    assert not is_contrary(one, other)
+
+
+def test_what_stands_is_looked_up_by_its_words() -> None:
+    """The names of those that a text contradicts, and no others."""
+    standing = Standing([("a", "we use pnpm, not npm"), ("b", "never push to main")])
+
+    assert standing.against("from now on use bun instead of pnpm") == ["a"]
+
+
+def test_a_sentence_is_quoted_word_by_word_with_its_place() -> None:
+    """White space, case and marks as they were typed; its place tells two sentences of a turn apart."""
+    text = "Fine.  From now on: use `uv`, NOT pip!  Never edit CHANGELOG.md by hand."
+
+    found = statements.found(text)
+
+    assert [text[one.at : one.at + len(one.text)] for one in found] == [one.text for one in found]
+    assert [one.text for one in found] == ["From now on: use `uv`, NOT pip!", "Never edit CHANGELOG.md by hand."]
+
+
+def test_a_long_list_of_rules_is_a_document() -> None:
+    """Who lays down seven things in one turn has pasted them."""
+    assert said("\n".join(f"never edit file{number}.py by hand" for number in range(7))) == []
+
+
+def test_a_list_of_ones_own_is_told_by_its_first_line() -> None:
+    """A line that announces rules makes its list a person's own; any other list was pasted."""
+    items = "- never push to main\n- always run make lint before a commit"
+
+    assert said(f"two rules for this repo:\n{items}") == ["never push to main", "always run make lint before a commit"]
+    assert said(f"from the handbook:\n{items}") == []
+
+
+def test_of_a_pasted_wall_only_its_ends_are_read() -> None:
+    """The first and the last paragraph may be the person's; what lies between was pasted."""
+    wall = "\n".join(f"never trust line {number} of this" for number in range(20))
+    text = f"never deploy on fridays\n\n{wall}\n\nremember that the port is 6432"
+
+    assert said(text) == ["never deploy on fridays", "remember that the port is 6432"]
+
+
+def test_a_turn_of_any_size_is_read_in_bounded_time() -> None:
+    """A pasted file of a megabyte costs no more than its ends."""
+    assert said("always x " * 120_000) == []
+
+
+@pytest.mark.parametrize(
+    ("typed", "same"),
+    [
+        ("cd /w/shop && pytest -q 2>&1 | tail -5", "pytest -q"),
+        ("CI=1 timeout 60 pytest -q", "pytest -q"),
+        ('git commit -m "one"', 'git commit -m "two"'),
+        ("make   build", "make build"),
+    ],
+)
+def test_the_same_command_is_told_in_other_clothes(typed: str, same: str) -> None:
+    """Folder, variables, decoration, white space and messages are not what is run."""
+    assert remedies.normalised(typed)[0] == remedies.normalised(same)[0]
+
+
+def test_variables_that_were_set_are_a_change() -> None:
+    """What is set for one run may be what mends it."""
+    assert remedies.normalised("AWS_PROFILE=dev aws s3 ls")[1] == frozenset({"AWS_PROFILE=dev"})
