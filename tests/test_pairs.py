@@ -11,7 +11,7 @@ from command import Inside, Shell, keys, refused
 
 from importers.plan import plan, vanished
 from importers.registry import scan_paths
-from ledger import alike, decide, erase, export, ingest, pairs, review, sql
+from ledger import alike, decide, erase, export, ingest, own_copy, pairs, review
 from ledger.errors import NotAllowed
 from ledger.ledger import Ledger
 from ledger.model import STATES, TRUST_NOTES, Draft, agent, importer, inferred
@@ -252,17 +252,17 @@ def test_what_was_merged_is_known_when_it_is_said_again(ledger: Ledger) -> None:
 
 
 def test_a_file_that_says_what_was_merged_is_no_contradiction(ledger: Ledger, tmp_path: Path) -> None:
-    """A file that the client loads goes on saying the other text: that is reported as standing against nothing."""
+    """A file that the client loads goes on saying the other text; only once the fact is retracted is that reported."""
     first, second = two(ledger)
     loaded = tmp_path / "CLAUDE.md"
-    loaded.write_text(f"# Rules\n\n- {AGAIN.solution}\n")
+    loaded.write_text(f"# Rules\n\n- {AGAIN.solution}\n- {CACHE.solution}\n")
     decide.merge(ledger, first, second)
 
-    merged = ledger.reader.rows(sql.GONE_TEXTS, {"many": 10})
+    merged = own_copy.contradictions(ledger.reader, [str(loaded)])
     ledger.retract(first, "wrong")
 
     assert merged == []
-    assert [row[0] for row in ledger.reader.rows(sql.GONE_TEXTS, {"many": 10})] == [first]
+    assert {one.id for one in own_copy.contradictions(ledger.reader, [str(loaded)])} == {first}
 
 
 def test_a_merge_comes_back_from_an_export_also_where_the_newer_one_gave_way(ledger: Ledger, tmp_path: Path) -> None:
