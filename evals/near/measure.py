@@ -11,7 +11,7 @@ from typing import Any
 from ledger import alike
 
 HERE = Path(__file__).resolve().parent
-SETS = ("tuned", "held")
+SETS = ("tuned", "held", "third")
 
 
 def rows(name: str) -> list[dict[str, Any]]:
