@@ -75,7 +75,7 @@ def written(folder: Path, name: str, draft: Draft) -> Path:
 
 @pytest.mark.parametrize(("name", "recall"), [("tuned", 0.9), ("held", 0.8), ("third", 0.5)])
 def test_what_says_the_same_is_told_from_what_looks_like_it(name: str, recall: float) -> None:
-    """Of the labelled pairs nineteen in twenty that are called the same are so; of those nobody tuned for, half are found."""
+    """Nineteen of twenty pairs that are called the same are so; of those nobody tuned for, half are found."""
     measured = runpy.run_path(str(Path(__file__).parent.parent / "evals" / "near" / "measure.py"))["figures"](name)
 
     assert measured["precision"] >= 0.95
