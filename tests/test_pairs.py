@@ -1,6 +1,7 @@
 """Learnings that say the same in near the same words: told apart from look-alikes, proposed, merged or settled."""
 
 import json
+import random
 import runpy
 import time
 from pathlib import Path
@@ -221,6 +222,32 @@ def test_the_places_of_both_are_kept_and_a_rescan_adds_nothing(ledger: Ledger, t
     assert places == {"a.md", "b.md"}
     assert notes(ledger, folder).batch is None
     assert ledger.store.head() == head
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_whatever_is_decided_about_pairs_notes_read_again_in_any_order_add_nothing(
+    ledger: Ledger, tmp_path: Path, seed: int
+) -> None:
+    """Notes that repeat each other, read in parts, with merges and settlements between: the next reading is idle."""
+    draw = random.Random(seed)
+    tools = ("pooler", "relay", "shipper", "limiter")
+    paths = []
+    for number, (tool, draft) in enumerate((tool, draft) for tool in tools for draft in (DISK, DISK_AGAIN)):
+        texts = [text.replace("pooler", tool) for text in (draft.problem, draft.solution)]
+        paths.append(written(tmp_path / "memory", f"note-{number}", Draft(*texts, "env", "demo")))
+    for path in draw.sample(paths, len(paths)):
+        notes(ledger, path)
+        for stays, other in proposed(ledger):
+            if draw.random() < 0.5:
+                draw.choice((decide.merge_pair, decide.different))(ledger, stays, other)
+    notes(ledger, tmp_path / "memory")
+    head = ledger.store.head()
+
+    for path in [*draw.sample(paths, len(paths)), tmp_path / "memory"]:
+        notes(ledger, path)
+
+    assert ledger.store.head() == head
+    assert ledger.verify().ok
 
 
 def test_what_one_place_still_says_stays_when_the_other_is_gone(ledger: Ledger, tmp_path: Path) -> None:

@@ -61,6 +61,8 @@ def whole(tmp_path_factory: pytest.TempPathFactory) -> str:
         data = {"targets": [secret.seq], "blocked": ["ab" * 32], "reason": "secret"}
         ledger.store.append(lambda _: [NewEvent("payload.erased", "ledger", data, {}, new_event_id())])
         ledger.summarise("s-1", "demo", "We moved the pooler and ran the migrations.")
+        settled = NewEvent("pair.settled", new.id, {"other": gone.id}, {}, new_event_id())
+        ledger.store.append(lambda _: [settled])
         assert ledger.verify().ok
     return path
 
