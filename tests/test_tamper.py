@@ -385,7 +385,7 @@ def restore_an_erased_payload(connection: sqlite3.Connection) -> None:
         (delete_and_close_up, 5),
         (swap_payloads, 4),
         (swap_events, 4),
-        (duplicate, 16),
+        (duplicate, 17),
         (move_in, 5),
         (forget_a_payload, 4),
         (restore_an_erased_payload, 13),
@@ -411,7 +411,7 @@ def test_a_tail_that_was_cut_off_is_named_by_the_anchor(copy: str) -> None:
     os.rename(copy + ".kept", copy + ".anchor")
 
     assert named(copy) == [
-        ("rolled_back", 15, "the log was rolled back: it ends at event 8 and its anchor saw event 15")
+        ("rolled_back", 16, "the log was rolled back: it ends at event 8 and its anchor saw event 16")
     ]
 
 
@@ -426,11 +426,11 @@ def test_events_of_another_ledger_are_named(copy: str, tmp_path: Path) -> None:
         connection.execute("ATTACH ? AS other", (other.path,))
         connection.execute("BEGIN")
         for table in ("event", "payload"):
-            connection.execute(f"INSERT INTO main.{table} SELECT * FROM other.{table} WHERE seq > 15")
+            connection.execute(f"INSERT INTO main.{table} SELECT * FROM other.{table} WHERE seq > 16")
 
     found = named(copy)
 
-    assert ("prev_hash", 16, "event 16: its prev_hash does not fit its content") in found
+    assert ("prev_hash", 17, "event 17: its prev_hash does not fit its content") in found
 
 
 def forge(connection: sqlite3.Connection, ledger_id: str, seq: int, old: bytes, new: bytes) -> None:
@@ -466,7 +466,7 @@ def test_a_chain_that_was_computed_anew_is_named_by_the_anchor(copy: str) -> Non
     unwitnessed = named(copy)
     os.rename(copy + ".kept", copy + ".anchor")
 
-    assert named(copy) == [("rolled_back", 15, "the log has another past: event 15 is not the one its anchor saw")]
+    assert named(copy) == [("rolled_back", 16, "the log has another past: event 16 is not the one its anchor saw")]
     assert unwitnessed == []
 
 
@@ -578,9 +578,9 @@ ATTACKS = [
     *(
         f"REPLACE INTO event SELECT {', '.join(parts)} FROM event WHERE seq = 4"
         for parts in (
-            ["16", "event_id", "'s'", "1", *REST, "commitment", "randomblob(32)", "hash"],
-            ["16", OTHER_ID, "stream", "version", *REST, "commitment", "randomblob(32)", "hash"],
-            ["16", OTHER_ID, "'s'", "1", *REST, "commitment", "prev_hash", "hash"],
+            ["17", "event_id", "'s'", "1", *REST, "commitment", "randomblob(32)", "hash"],
+            ["17", OTHER_ID, "stream", "version", *REST, "commitment", "randomblob(32)", "hash"],
+            ["17", OTHER_ID, "'s'", "1", *REST, "commitment", "prev_hash", "hash"],
             ["99", OTHER_ID, "'s'", "1", *REST, "commitment", "randomblob(32)", "hash"],
         )
     ),
@@ -589,7 +589,7 @@ ATTACKS = [
         " tags, observed_at, recorded_at, trust, actor_kind, channel, batch, content_key, erased_by"
         " FROM learning WHERE seq = 4"
     ),
-    "INSERT INTO payload VALUES (16, x'7b7d', zeroblob(32), NULL)",
+    "INSERT INTO payload VALUES (17, x'7b7d', zeroblob(32), NULL)",
     "UPDATE payload SET body = NULL, salt = NULL, erased_by = 14 WHERE seq = 4",
     "UPDATE payload SET body = NULL, salt = NULL, erased_by = 4 WHERE seq = 4",
     "UPDATE payload SET body = x'7b7d', salt = zeroblob(32), erased_by = NULL WHERE seq = 13",
