@@ -102,6 +102,7 @@ LEVELS = {
         "rescan",
         "turns_add",
         "turns_drop",
+        "turns_file",
         "intent",
         "tokens",
         "fence",
