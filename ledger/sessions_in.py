@@ -11,7 +11,7 @@ import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple, Protocol
 
-from ledger import chain, handover, ingest, private, sql, sql_log
+from ledger import chain, handover, ingest, private, query, sql, sql_log
 from ledger.errors import BadInput, SameIdOtherContent
 from ledger.home import machine_of
 from ledger.ingest import Imported, Plan, Progress, Vanished
@@ -106,15 +106,18 @@ def _is_open(draft: Draft, reading: Reading, markers: Mapping[str, str]) -> bool
 
 
 def _rounds(drafts: Sequence[Draft], contrary: Callable[[], Standing]) -> list[list[Draft]]:
-    """Return drafts in rounds, each in the order of time, so that none contradicts another of its round."""
+    """Return drafts in rounds, each in the order of time, so that none contradicts or repeats another of its round."""
     said: dict[str, Standing] = {}
     at: dict[str, int] = {}
+    same: dict[tuple[str, str], int] = {}
     rounds: list[list[Draft]] = [[]]
     for number, draft in enumerate(sorted(drafts, key=lambda one: one.observed_at or "")):
         standing = said.setdefault(draft.project, contrary())
-        place = 1 + max((at[name] for name in standing.against(draft.solution)), default=-1)
+        words = (draft.project, query.subject(draft.solution))
+        place = 1 + max((at[name] for name in standing.against(draft.solution)), default=same.get(words, -1))
         standing.add(str(number), draft.solution)
         at[str(number)] = place
+        same.setdefault(words, place)
         if place == len(rounds):
             rounds.append([])
         rounds[place].append(draft)
@@ -133,12 +136,8 @@ class _Acts:
         changes = self._plan(scan._replace(found=fresh), known, again)
         if known.trust != TRUST_AGENT:
             return changes
-        stood = self._stood({one.draft.project for one in fresh})
-        standing: dict[str, Standing] = {}
-        for name, one in stood.items():
-            standing.setdefault(one.project, self._contrary()).add(name, one.text)
-        taken: set[str] = set()
-        decided = [self._decided(change, known, stood, standing, taken) for change in changes]
+        stands = _Stands(self._stood({one.draft.project for one in fresh}), self._contrary)
+        decided = [self._decided(change, known, stands) for change in changes]
         return [change for change in decided if change is not None]
 
     def _stood(self, projects: Iterable[str]) -> dict[str, _Stood]:
@@ -147,27 +146,50 @@ class _Acts:
         ).fetchall()  # fmt: skip
         return {name: _Stood(text, at, project) for name, text, at, project in rows}
 
-    def _decided(
-        self, change: Change, known: Known, stood: dict[str, _Stood], standing: dict[str, Standing], taken: set[str]
-    ) -> Change | None:
+    def _decided(self, change: Change, known: Known, stands: "_Stands") -> Change | None:
         """Return a change as it is, as a supersede of what it contradicts, or None when something later stands."""
         found = change.found
         if found is None or found.findings or change.act not in ("record", "add_source"):
             return change
-        draft = found.draft
         if change.act == "add_source" and not _is_replaced(change, known, found):
             return change
-        place = standing.get(draft.project)
-        against = [name for name in place.against(draft.solution) if name in stood] if place is not None else []
-        when = draft.observed_at
-        dated = [name for name in against if when is not None and stood[name].at is not None]
-        if any((stood[name].at or "") > (when or "") for name in dated):
+        same = stands.same(found.draft) if change.act == "record" else None
+        if same is not None:
+            return Change("add_source", found, (same,))
+        when = found.draft.observed_at
+        dated = {name: at for name, at in stands.against(found.draft).items() if when is not None and at is not None}
+        if any(at > (when or "") for at in dated.values()):
             return None if change.act == "record" else change
-        olds = tuple(name for name in dated if name not in taken)
-        if not olds:
-            return change
-        taken.update(olds)
-        return Change("supersede", found, olds)
+        olds = stands.take(dated)
+        return Change("supersede", found, olds) if olds else change
+
+
+class _Stands:
+    """The statements that stand while one plan is made, by what they say and by what they contradict."""
+
+    def __init__(self, stood: Mapping[str, _Stood], contrary: Callable[[], Standing]) -> None:
+        self._stood = stood
+        self._standing: dict[str, Standing] = {}
+        self._same: dict[tuple[str, str], str] = {}
+        self._taken: set[str] = set()
+        for name, one in stood.items():
+            self._standing.setdefault(one.project, contrary()).add(name, one.text)
+            self._same.setdefault((one.project, query.subject(one.text)), name)
+
+    def same(self, draft: Draft) -> str | None:
+        """Return what says the same, but for case, quotes, closing punctuation and white space."""
+        return self._same.get((draft.project, query.subject(draft.solution)))
+
+    def against(self, draft: Draft) -> dict[str, str | None]:
+        """Return what a draft contradicts, with the times at which it was said."""
+        standing = self._standing.get(draft.project)
+        return {name: self._stood[name].at for name in standing.against(draft.solution)} if standing is not None else {}
+
+    def take(self, names: Iterable[str]) -> tuple[str, ...]:
+        """Return those that nothing of this plan has replaced yet, and take them."""
+        olds = tuple(name for name in names if name not in self._taken)
+        self._taken.update(olds)
+        return olds
 
 
 def _is_replaced(change: Change, known: Known, found: Found) -> bool:

@@ -536,3 +536,17 @@ def test_a_scan_reads_the_transcripts_of_the_client(inside: Inside, shell: Shell
 
     assert done["recorded"] == 1
     assert solutions(inside) == [NEVER]
+
+
+def test_a_rule_said_again_in_other_clothes_is_one_learning(inside: Inside, shell: Shell, tmp_path: Path) -> None:
+    """Case, quotes and closing marks make no second rule; each time is one more place where it was said."""
+    texts = ["Never push to main!", "never push to main", "never push to `main`."]
+    paths = [Session(f"s{day}", day).says(text).at(tmp_path / "t") for day, text in enumerate(texts, 1)]
+    imported(inside, *paths[:2])
+
+    done = imported(inside, *paths)
+
+    assert (done["recorded"], done["sources_added"]) == (0, 1)
+    assert solutions(inside) == ["Never push to main!"]
+    with opened(str(shell.file)) as connection:
+        assert connection.execute("SELECT count(*) FROM source").fetchone() == (3,)
