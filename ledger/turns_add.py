@@ -28,16 +28,16 @@ from ledger.turns_file import ADD_WORDS, drop, rescrub, writable, writing
 if TYPE_CHECKING:
     from ledger.ledger import Ledger
 
-BATCH = 500
-"""Turns that are written in one transaction: a tenth of a second."""
+BATCH, BATCH_CHARS = 1_000, 4_000_000
+"""Turns that are written in one transaction, a tenth of a second, and most characters that wait for it."""
 
-CAPS = {"person": 8_000, "summary": 8_000, "agent": 2_500, "robot": 2_000, "client": 300, "tool": 300}
+CAPS = {"person": 8_000, "summary": 8_000, "agent": 2_500, "robot": 2_000, "client": 240, "tool": 240}
 """Characters that are kept of a turn by who speaks: scrubbing a megabyte costs 0.15 s, and tools write most."""
 
 FAILED_CHARS = 1_600
 """Of the output of a tool that failed: half from its beginning, half from its end, where the error stands."""
 
-SPARE_CHARS = 120
+SPARE_CHARS = 80
 """Scrubbed beyond what is kept, so that no half of a secret is left at the cut."""
 
 WHOLE_FACTOR = 4
@@ -130,6 +130,7 @@ class Book:
         self._projects: dict[str, str | None] = {}
         self._version, self._whole = version, whole
         self._batch: list[tuple[int, Spoken]] = []
+        self._chars = 0
         self._marks: list[dict[str, object]] = []
         self._holds, self._feeds_nothing = holds, is_off
         self._source, self._stamped = 0, ""
@@ -181,7 +182,8 @@ class Book:
     def add(self, turn: Spoken) -> None:
         """Keep a turn."""
         self._batch.append((self._source, turn))
-        if len(self._batch) >= BATCH:
+        self._chars += len(turn.text)
+        if len(self._batch) >= BATCH or self._chars >= BATCH_CHARS:
             self._write()
 
     def ends(self, path: str, stream: BinaryIO, next_place: tuple[int, int], back_place: tuple[int, int]) -> None:
@@ -255,7 +257,7 @@ class Book:
 
     def _write(self) -> None:
         """Write the turns that wait, in one transaction."""
-        waiting, self._batch = self._batch, []
+        waiting, self._batch, self._chars = self._batch, [], 0
         connection = self._connection
         if not waiting or connection is None:
             return
