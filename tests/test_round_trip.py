@@ -92,7 +92,7 @@ def test_every_history_comes_back_from_its_export(
 
 
 @pytest.mark.soak
-@settings(max_examples=400, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(seed=st.integers(0, 1 << 30), length=st.integers(20, 120))
 def test_long_histories_come_back_from_their_exports(
     tmp_path_factory: pytest.TempPathFactory, seed: int, length: int
