@@ -3,6 +3,7 @@
 Importers read and plan, both pure; this module shows them what the ledger
 knows and appends what they decide, at most 500 events a transaction, all with
 one `batch`. Killed midway, what is in stays and the next scan does the rest.
+Longer than 500 lines: guards, knowledge and events of one import have no other user.
 """
 
 import json
