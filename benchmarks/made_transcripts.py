@@ -16,6 +16,21 @@ from corpus import Corpus
 SHAPES = ("full", "tools")
 COMMANDS = ("pytest -q tests/test_orders.py", "rg -n billing src", "git diff --stat", "npm run build", "ls -la src")
 
+SAID = (
+    "can you look at why the {0} of {1} fails when the {2} is empty?",
+    "please add a test for {0} and run the others.",
+    "ok, now rename {0} to {1} in the docs as well",
+    "it still hangs after the {0}, here is what I see in the {1}",
+    "no, not that one: the {0} in {1}",
+    "what does {0} do with a {1} that has no {2}?",
+    "go on with the {0}",
+    "always run the {0} before you push {1}",
+    "I think the {0} was changed last week, check the {1} and tell me.",
+    "the build of {0} broke again because {1} could not find {2}",
+    "use {0} instead of {1} for the {2} here",
+)
+"""What people say, with three names each."""
+
 
 class Sessions:
     """Lines of sessions without end, the same on every run."""
@@ -43,7 +58,7 @@ class Sessions:
             yield from self._turn()
 
     def _turn(self) -> Iterator[dict[str, Any]]:
-        words = self._corpus.text(self._random.choice((8, 20, 40, 120)))
+        words = " ".join(self._said() for _ in range(self._random.choice((1, 1, 2, 3, 8))))
         if self._shape == "full":
             yield from self._snapshots(words)
         yield self._line("user", {"role": "user", "content": words}, promptSource="typed", turnOrigin="human")
@@ -61,6 +76,11 @@ class Sessions:
         request = {"model": "claude", "system": system, "tools": self._tools, "messages": messages}
         yield {"type": "api-request-shape", "sessionId": self._session, "uuid": self._uuid(), "request": request}
         yield {"type": "api-request-blob", "sessionId": self._session, "hash": "ab" * 32, "blob": system[::-1][:40_000]}
+
+    def _said(self) -> str:
+        """Return a sentence as people type them: the words between the names are English."""
+        names = [self._corpus.text(1).rstrip(".").lower() for _ in range(3)]
+        return self._random.choice(SAID).format(*names)
 
     def _call(self) -> Iterator[dict[str, Any]]:
         name, call = self._uuid(), f"toolu_{self._uuid()[:24]}"

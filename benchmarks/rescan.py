@@ -31,7 +31,7 @@ def write(home: str) -> None:
         folder = os.path.join(home, ".claude", "projects", f"-work-{project}")
         os.makedirs(os.path.join(folder, "memory"))
         with open(os.path.join(folder, "s.jsonl"), "w", encoding="utf-8") as file:
-            file.write(f'{{"type":"user","cwd":"/work/{project}"}}\n')
+            file.write(f'{{"type":"user","cwd":"/srv/{project}"}}\n')
         for number in range(NOTES // PROJECTS - 1):
             with open(os.path.join(folder, "memory", f"note_{number}.md"), "w", encoding="utf-8") as file:
                 about = f"{corpus.text(4)[:-1].lower()} {number}"

@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 from importers import files, foreign_sqlite, memory_notes, note_scan, projects
 from importers.files import Unread
-from importers.kinds import Gathered, Importer, Parsed, Where
+from importers.kinds import Gathered, Importer, Parsed
 from importers.note_scan import Notes
 from ledger import checkpoints, own_copy
 from ledger.checkpoints import Checkpoints, Look
@@ -73,12 +73,6 @@ class Place(NamedTuple):
 
     kind: str
     path: str
-
-
-def usual_places(where: Where) -> list[Place]:
-    """Return what is found where each kind usually is: notes first, then in the order of the table."""
-    found = [Place(NOTES, path) for path in note_scan.places(where)]
-    return found + [Place(one.kind, path) for one in table() for path in one.places(where)]
 
 
 def client_files(cwd: str, home: str) -> list[str]:

@@ -21,10 +21,9 @@ from typing import Any, BinaryIO, NamedTuple, Protocol
 import msgspec
 
 from importers import asides
-from importers.export import Unreadable
 from importers.files import Unread, open_regular
 from importers.headers import observed
-from importers.json_parts import Broken, Scanner
+from importers.transcript_line import ID_CHARS, INPUT, NUL, READ, Bad, Block, Line, Message, decoded, parts, read
 from ledger import author
 from ledger.model import Diagnostic
 from ledger.turns import Spoken
@@ -39,7 +38,7 @@ LINE_BYTES = 8 << 20
 TEXT_CHARS = 1 << 20
 """Most text of one turn."""
 
-ID_CHARS, PATH_CHARS = 200, 4_096
+PATH_CHARS = 4_096
 
 ARGUMENT_CHARS = 2_000
 """Most of each argument of a call that is kept: a command, a path, a text that was replaced."""
@@ -74,9 +73,6 @@ ROBOTS = frozenset(("sdk", "sdk-cli", "sdk-py", "sdk-ts"))
 
 VERSION = 1
 """Of what is made of a transcript: with another one than it was read by, a transcript is read as a whole again."""
-
-READ = frozenset(("user", "assistant"))
-"""Kinds of lines that hold turns."""
 
 _REMINDER = re.compile(r"<system-reminder>.*?(?:</system-reminder>|\Z)", re.DOTALL)
 _CALLED = (
@@ -137,66 +133,6 @@ class Turn(NamedTuple):
         return tuple(call.name for call in self.calls)
 
 
-class _Block(msgspec.Struct):
-    type: str = ""
-    text: str = ""
-    name: str = ""
-    id: str | None = None
-    tool_use_id: str | None = None
-    input: msgspec.Raw = msgspec.Raw()
-    content: str | list[Any] | None = None
-    is_error: bool | None = None
-
-
-class _Edit(msgspec.Struct):
-    old_string: str | None = None
-    new_string: str | None = None
-
-
-class _Input(_Edit):
-    command: str | None = None
-    file_path: str | None = None
-    notebook_path: str | None = None
-    content: str | None = None
-    new_source: str | None = None
-    edits: list[_Edit] = []
-
-
-class _Message(msgspec.Struct):
-    role: str = ""
-    id: str | None = None
-    content: str | list[str | _Block] | None = None
-
-
-class _Line(msgspec.Struct, rename="camel"):
-    type: str = ""
-    uuid: str = ""
-    parent_uuid: str | None = None
-    session_id: str | None = None
-    timestamp: str | None = None
-    cwd: str | None = None
-    entrypoint: str | None = None
-    turn_origin: str | None = None
-    prompt_source: str | None = None
-    is_sidechain: bool | None = None
-    is_meta: bool | None = None
-    is_compact_summary: bool | None = None
-    is_api_error_message: bool | None = None
-    message: msgspec.Raw = msgspec.Raw()
-
-
-class _Kind(msgspec.Struct):
-    type: str = ""
-
-
-_KIND = msgspec.json.Decoder(_Kind)
-_LINE = msgspec.json.Decoder(_Line)
-_MESSAGE = msgspec.json.Decoder(_Message)
-_INPUT = msgspec.json.Decoder(_Input)
-_MEMBERS = msgspec.json.Decoder(dict[str, msgspec.Raw])
-
-
-_NONE = _Message()
 _WORD = re.compile(r"[a-z-]{1,40}")
 
 
@@ -213,17 +149,6 @@ class _Answer(NamedTuple):
     name: str
     turn: Turn
     place: Place
-
-
-NUL = "it holds U+0000 (NUL)"
-
-
-class _Bad(ValueError):
-    """A line that is not taken: a code and a reason."""
-
-    def __init__(self, code: str, reason: str) -> None:
-        super().__init__(reason)
-        self.code = code
 
 
 class Transcript:
@@ -255,12 +180,12 @@ class Transcript:
             self._number += 1
             size, is_whole = self._ended(raw)
             if size > LINE_BYTES:
-                self._say(_Bad("line-long", f"it is longer than {LINE_BYTES:,} bytes"))
+                self._say(Bad("line-long", f"it is longer than {LINE_BYTES:,} bytes"))
             elif is_whole or self._is_complete(raw):
                 yield from self._turns(raw)
                 unended = [] if is_whole else [Place(self.consumed, self._number)]  # its end is still to come
             else:
-                self._say(_Bad("line-cut", "it has no end yet"))
+                self._say(Bad("line-cut", "it has no end yet"))
                 self._number -= 1
                 break
             self.consumed += size
@@ -283,12 +208,12 @@ class Transcript:
 
     def _is_complete(self, raw: bytes) -> bool:
         try:
-            _KIND.decode(raw)
+            decoded(raw)
         except (msgspec.MsgspecError, RecursionError, UnicodeError):
             return not raw.strip()
         return True
 
-    def _say(self, bad: _Bad) -> None:
+    def _say(self, bad: Bad) -> None:
         """Name a bad line; of many alike the first ones."""
         self._made[bad.code] = self._made.get(bad.code, 0) + 1
         if self._made[bad.code] <= SHOWN:
@@ -302,9 +227,9 @@ class Transcript:
         if not raw:
             return
         try:
-            line = self._line(raw)
+            line = decoded(raw)
         except (msgspec.DecodeError, RecursionError, UnicodeError):
-            for part in _parts(raw):
+            for part in parts(raw):
                 yield from self._taken(part)
             return
         if line is None:
@@ -314,33 +239,23 @@ class Transcript:
         else:
             self._pass(raw, line.type)
 
-    def _line(self, raw: bytes) -> _Line | None:
-        """Return a line as far as it can be read in one go; None when a field has another type.
-
-        Every line is decoded, so that the kind is what any reader of JSON would say it is: twice as fast as a search
-        for the word `user` in it, which copies of prompts hold too.
-        """
-        try:
-            return _LINE.decode(raw)
-        except msgspec.ValidationError:
-            return None
-
     def _pass(self, raw: bytes, kind: str) -> None:
         """Count a line that holds no turn; zeros are a fault in any."""
         if b"\0" in raw:
-            self._say(_Bad("line-nul", NUL))
+            self._say(Bad("line-nul", NUL))
             return
         name = kind if _WORD.fullmatch(kind) else "?"
         self.passed[name] = self.passed.get(name, 0) + 1
 
-    def _taken(self, raw: bytes, line: _Line | None = None) -> Iterator[Turn]:
+    def _taken(self, raw: bytes, line: Line | None = None) -> Iterator[Turn]:
         """Take one object, which `line` says when it was decoded; yield what it ends."""
         try:
-            line, message = self._read(raw, line)
-        except _Bad as bad:
+            line, message = read(raw, line)
+        except Bad as bad:
             self._say(bad)
             return
-        if line is None:
+        if message is None:
+            self._pass(raw, line.type)
             return
         own = hash(line.uuid)
         if own in self._uuids:
@@ -357,40 +272,9 @@ class Transcript:
             yield ended.turn
         yield from self._asked(line, message)
 
-    def _read(self, raw: bytes, line: _Line | None) -> tuple[_Line | None, _Message]:
-        """Return a line and its message; None for a line of a kind that holds no turn.
-
-        Raises:
-            _Bad: it is not strict JSON, has no bounded id, or its fields have other types.
-        """
-        if b"\0" in raw:
-            raise _Bad("line-nul", NUL)
-        try:
-            if line is None:
-                kind = _KIND.decode(raw).type
-                if kind not in READ:
-                    self._pass(raw, kind)
-                    return None, _NONE
-                line = _LINE.decode(raw)
-            _check(raw)
-            message = _MESSAGE.decode(line.message) if memoryview(line.message).nbytes else _NONE
-        except msgspec.ValidationError:
-            raise _Bad("line-shape", "a field of it has another type than a line of a transcript") from None
-        except RecursionError:
-            raise _Bad("line-deep", "it nests too deep") from None
-        except UnicodeError:
-            raise _Bad("line-text", "it is not UTF-8") from None
-        except msgspec.MsgspecError:
-            raise _Bad("line-json", "it is no JSON") from None
-        if not 0 < len(line.uuid) <= ID_CHARS:
-            raise _Bad("line-id", f"its uuid is missing or too long (limit {ID_CHARS})")
-        if len(line.session_id or "") > ID_CHARS:
-            raise _Bad("line-id", f"its sessionId is too long (limit {ID_CHARS})")
-        return line, message
-
     # -- turns --------------------------------------------------------------------------------------------------------
 
-    def _answered(self, line: _Line, message: _Message) -> Iterator[Turn]:
+    def _answered(self, line: Line, message: Message) -> Iterator[Turn]:
         """Add a block to the answer under way, or begin another; yield the answer that this ends."""
         name = message.id or line.uuid
         turn = self._turn(line, "client" if line.is_api_error_message else "agent", message)
@@ -408,10 +292,10 @@ class Transcript:
             yield self._open.popitem(last=False)[1].turn
         self._open[session] = _Answer(name, turn, Place(self.consumed, self._number))
 
-    def _asked(self, line: _Line, message: _Message) -> Iterator[Turn]:
+    def _asked(self, line: Line, message: Message) -> Iterator[Turn]:
         """Yield what a line of the kind `user` says: a tool's output, or somebody's words."""
         blocks = message.content if isinstance(message.content, list) else []
-        results = [one for one in blocks if isinstance(one, _Block) and one.type == "tool_result"]
+        results = [one for one in blocks if isinstance(one, Block) and one.type == "tool_result"]
         if results:
             texts = [_output(one.content) for one in results]
             outputs = tuple(
@@ -432,13 +316,13 @@ class Transcript:
         if turn.text:
             yield turn
 
-    def _turn(self, line: _Line, speaker: str, message: _Message) -> Turn:
+    def _turn(self, line: Line, speaker: str, message: Message) -> Turn:
         content = message.content
         blocks = content if isinstance(content, list) else [content] if content else []
         texts = [
             one if isinstance(one, str) else one.text for one in blocks if isinstance(one, str) or one.type == "text"
         ]
-        calls = tuple(_called(one) for one in blocks if isinstance(one, _Block) and one.type == "tool_use")
+        calls = tuple(_called(one) for one in blocks if isinstance(one, Block) and one.type == "tool_use")
         return Turn(
             speaker, "\n".join(filter(None, texts))[:TEXT_CHARS], line.uuid, _bounded(line.parent_uuid, ID_CHARS),
             line.session_id or "", _bounded(line.cwd, PATH_CHARS), observed(line.timestamp) if line.timestamp else None,
@@ -563,7 +447,7 @@ _RUN: ContextVar[_Run | None] = ContextVar("run", default=None)
 """The run that what is opened belongs to: importers are lines of a table, and what they have in common is `opened`."""
 
 
-def _speaker(line: _Line) -> str:
+def _speaker(line: Line) -> str:
     """Return who wrote a line of the kind `user` that answers no tool, as far as its structure tells."""
     if line.is_compact_summary:
         return "summary"
@@ -584,11 +468,11 @@ def _output(content: str | list[Any] | None) -> str:
     return content or ""
 
 
-def _called(block: _Block) -> Called:
+def _called(block: Block) -> Called:
     """Return a call with its arguments; of one whose arguments have other types than known only its name."""
     name, own = block.name[:ID_CHARS], _bounded(block.id, ID_CHARS) or ""
     try:
-        given = _INPUT.decode(block.input)
+        given = INPUT.decode(block.input)
     except (msgspec.MsgspecError, RecursionError, UnicodeError):
         return Called(own, name)
     edit = given.edits[0] if given.edits else given
@@ -605,48 +489,3 @@ def _ends(text: str) -> str:
 
 def _bounded(text: str | None, cap: int) -> str | None:
     return text if text is not None and len(text) <= cap else None
-
-
-def _parts(raw: bytes) -> list[bytes]:
-    """Return the objects of a line that is no JSON: several when a writer lost the break between them."""
-    scanner, parts = Scanner(raw), []
-    try:
-        while scanner.peek() == b"{":
-            parts.append(scanner.part().raw)
-    except Broken:
-        return [*parts, raw[scanner.at :]] if parts else [raw]
-    return [raw] if scanner.peek() or not parts else parts
-
-
-def _check(raw: bytes) -> None:
-    """Raise `_Bad` when a key stands twice in a line or in its message: two readers would see two speakers."""
-    members = _MEMBERS.decode(raw)
-    message = memoryview(members.get("message", b""))
-    has_more = bytes(message[:1]) == b"{"
-    if _is_tight(len(raw), members) and not (has_more and not _is_tight(message.nbytes, _MEMBERS.decode(message))):
-        return
-    scanner = Scanner(raw)
-    try:
-        for key in scanner.members():
-            part = scanner.part()
-            if part.too_deep:
-                raise _Bad("line-deep", "it nests too deep")
-            if key == "message" and part.raw[:1] == b"{":
-                inner = Scanner(part.raw)
-                for _ in inner.members():
-                    inner.part()
-    except (Broken, Unreadable) as error:
-        is_twice = "duplicate" in str(error)
-        code, reason = ("line-twice", str(error)) if is_twice else ("line-json", "it is no JSON")
-        raise _Bad(code, reason) from None
-
-
-def _is_tight(size: int, members: dict[str, msgspec.Raw]) -> bool:
-    """Tell, 20 times faster than by walking through it, that an object has no room for a key that was read over.
-
-    The client writes no blanks: keys, values and their marks fill the object, and a key that stood in it twice would
-    need room besides. An object with blanks or escaped keys is looked at more closely.
-    """
-    keys = "".join(members)
-    filled = len(keys) + sum([memoryview(value).nbytes for value in members.values()])
-    return keys.isascii() and size == filled + 4 * len(members) + 1

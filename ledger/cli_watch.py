@@ -23,7 +23,7 @@ from ledger.sole import sole
 LOCK = ".watching"
 """Ending of the lock file beside the ledger."""
 
-GRACE_S = 0.8
+GRACE_S = 0.5
 """How long what is under way may take to end once it is told to; an append is one transaction, done or not."""
 
 

@@ -104,8 +104,11 @@ class Watcher:
             self._call.remark(f"watching {many} source{'' if many == 1 else 's'}; Ctrl-C stops it")
             while True:
                 self._turns()
-        finally:
+        except KeyboardInterrupt:
+            raise  # the process ends, and with it every thread and file: to wait for the observer takes half a second
+        except BaseException:
             self._watching.close()
+            raise
 
     def _turns(self) -> None:
         """Wait for the next change, or the next sweep, and do what it asks for."""

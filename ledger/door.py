@@ -150,7 +150,8 @@ def draft(given: Draft, markers: Mapping[str, str] | None = None) -> Passed:
     solution = passed("solution", given.solution, SOLUTION_CHARS)
     # A long title is shortened, not refused: it is a label, and derived ones are cut the same way.
     title = passed("title", given.title or "", PROBLEM_CHARS, required=False)
-    title = shortened(title) if title else derived_title(problem)
+    label = shortened(title) if title else derived_title(problem)
+    title = title if label == title else label  # an import holds many, each once
     project = passed("project", given.project or EVERYWHERE, PROJECT_CHARS)
     if given.category not in CATEGORIES:
         raise UnknownCategory(CATEGORIES)
@@ -164,7 +165,10 @@ def draft(given: Draft, markers: Mapping[str, str] | None = None) -> Passed:
     source = given.source
     if source is not None:
         path = passed("path", source.path, LOCATOR_CHARS) if source.path is not None else None
-        source = Source(source.kind, passed("locator", source.locator, LOCATOR_CHARS), path, source.line)
+        own = Source(source.kind, passed("locator", source.locator, LOCATOR_CHARS), path, source.line)
+        source = source if own == source else own
+    tags = given.tags if tags == given.tags else tags
     clean = Draft(problem, solution, given.category, project, title, tags, given.observed_at, given.confidence, source)
+    clean = given if clean == given else clean
     findings = _findings("\n\n".join((title, problem, solution, " ".join(tags), project)))
     return Passed(clean, tuple(kinds), findings)

@@ -51,6 +51,9 @@ _LOOKALIKES = str.maketrans(
 """Cyrillic, Greek and small capital letters that pass for Latin ones."""
 
 _DIGITS = str.maketrans("013457@$", "oieastas")
+_NO_LETTERS = dict.fromkeys(code for code in range(128) if not chr(code).isalpha())
+"""What is taken out of a text in ASCII to leave its letters; a pattern takes ten times as long."""
+
 _SPACES = str.maketrans(
     dict.fromkeys("!\"#$%&'*+-./<=>?@[\\]^_`{|}~“”„«»‘’–—…·、「」『』", " ") | dict.fromkeys(",:()，：（）", " , ")
 )
@@ -175,7 +178,8 @@ def _undisguised(folded: str) -> Iterator[str]:
     if _re("spaced_words").search(folded):
         gap = r"[._*-]" if re.search(r"\b\w[._*-]\w[._*-]\w\b", folded) else " "
         yield re.sub(rf"(?<=\b\w){gap}(?=\w\b)", "", folded)
-    glued = _re("glued").search(re.sub(r"[\W\d_]+", "", folded))
+    letters = folded.translate(_NO_LETTERS) if folded.isascii() else re.sub(r"[\W\d_]+", "", folded)
+    glued = _re("glued").search(letters)
     if glued and not re.search(rf"\b{glued[1]}", folded):
         yield " ".join(glued.groups())
     if "rot13" in folded or "rot-13" in folded:

@@ -13,31 +13,31 @@ import json
 import os
 import sqlite3
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import contextmanager
 from types import TracebackType
 from typing import TYPE_CHECKING, BinaryIO, NamedTuple
 
-from ledger import door, echo, place, private, query, redact, sql, turns
+from ledger import door, echo, private, query, redact, sql, turns
 from ledger.errors import FileFault, NotFound
 from ledger.exposure import rules
 from ledger.home import machine_of
 from ledger.sessions import moment
 from ledger.settings import is_off, projects_off
 from ledger.turns import Spoken
+from ledger.turns_file import ADD_WORDS, drop, rescrub, writable, writing
 
 if TYPE_CHECKING:
     from ledger.ledger import Ledger
 
-BATCH = 500
-"""Turns that are written in one transaction: a tenth of a second."""
+BATCH, BATCH_CHARS = 1_000, 4_000_000
+"""Turns that are written in one transaction, a tenth of a second, and most characters that wait for it."""
 
-CAPS = {"person": 8_000, "summary": 8_000, "agent": 2_500, "robot": 2_000, "client": 300, "tool": 300}
+CAPS = {"person": 8_000, "summary": 8_000, "agent": 2_500, "robot": 2_000, "client": 240, "tool": 240}
 """Characters that are kept of a turn by who speaks: scrubbing a megabyte costs 0.15 s, and tools write most."""
 
 FAILED_CHARS = 1_600
 """Of the output of a tool that failed: half from its beginning, half from its end, where the error stands."""
 
-SPARE_CHARS = 120
+SPARE_CHARS = 80
 """Scrubbed beyond what is kept, so that no half of a secret is left at the cut."""
 
 WHOLE_FACTOR = 4
@@ -67,11 +67,6 @@ ON CONFLICT (name) DO UPDATE SET value = excluded.value"""
 UNREAD = "UPDATE source SET stamp = '', next_at = 0, next_line = 1, back_at = 0, back_line = 1"
 ADD = """INSERT INTO turn (id, uuid, source, line, session, project, at, who, is_aside, is_error, is_cut, text, rules)
 VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"""
-ADD_WORDS = "INSERT INTO turn_fts (rowid, words) VALUES (?, ?)"
-DROP_WORDS = "INSERT INTO turn_fts (turn_fts, rowid, words) VALUES ('delete', ?, ?)"
-DROP = "DELETE FROM turn WHERE id = ?"
-OLD_RULES = "SELECT id, text FROM turn WHERE rules < :rules ORDER BY rules, id LIMIT :many"
-SCRUBBED = "UPDATE turn SET text = :text, rules = :rules WHERE id = :id"
 
 
 class Start(NamedTuple):
@@ -135,6 +130,7 @@ class Book:
         self._projects: dict[str, str | None] = {}
         self._version, self._whole = version, whole
         self._batch: list[tuple[int, Spoken]] = []
+        self._chars = 0
         self._marks: list[dict[str, object]] = []
         self._holds, self._feeds_nothing = holds, is_off
         self._source, self._stamped = 0, ""
@@ -186,7 +182,8 @@ class Book:
     def add(self, turn: Spoken) -> None:
         """Keep a turn."""
         self._batch.append((self._source, turn))
-        if len(self._batch) >= BATCH:
+        self._chars += len(turn.text)
+        if len(self._batch) >= BATCH or self._chars >= BATCH_CHARS:
             self._write()
 
     def ends(self, path: str, stream: BinaryIO, next_place: tuple[int, int], back_place: tuple[int, int]) -> None:
@@ -260,7 +257,7 @@ class Book:
 
     def _write(self) -> None:
         """Write the turns that wait, in one transaction."""
-        waiting, self._batch = self._batch, []
+        waiting, self._batch, self._chars = self._batch, [], 0
         connection = self._connection
         if not waiting or connection is None:
             return
@@ -334,107 +331,6 @@ def mark_of(ledger: "Ledger") -> str:
     """Return what tells a ledger and how far it is from another, or from an older copy of it."""
     head = ledger.store.head()
     return f"{ledger.store.ledger_id}:{head.seq}:{head.hash.hex()}"
-
-
-def writable(path: str, remarks: list[str]) -> sqlite3.Connection:
-    """Open the file for writing, made with mode 0600 when it is missing; a damaged one is set aside and said.
-
-    Raises:
-        Locked, FileFault: it cannot be written.
-    """
-    for is_last in (False, True):
-        try:
-            if not os.path.lexists(path):
-                place.make_file(path)
-            connection = turns.opened(path, "rw")
-            try:
-                connection.execute("PRAGMA synchronous = OFF").fetchall()
-                connection.execute("PRAGMA temp_store = MEMORY").fetchall()
-                _recognise(connection)
-            except BaseException:
-                connection.close()
-                raise
-            return connection
-        except (sqlite3.Error, OSError) as error:
-            if is_last or not _is_damage(error):
-                raise turns.fault(path, error) from None
-            set_aside(path)
-            remarks.append(f"the session index was damaged; it is set aside as {path}{turns.ASIDE}, and another begun")
-    raise AssertionError  # pragma: no cover - the second turn returns or raises
-
-
-def _recognise(connection: sqlite3.Connection) -> None:
-    (version,) = connection.execute("PRAGMA user_version").fetchone()
-    if version < turns.SCHEMA:
-        connection.execute("BEGIN IMMEDIATE")
-        if connection.execute("PRAGMA user_version").fetchone()[0] < turns.SCHEMA:
-            for statement in (*turns.TABLES, f"PRAGMA user_version = {turns.SCHEMA}"):
-                connection.execute(statement)
-        connection.execute("COMMIT")
-    connection.execute(turns.SHAPE).fetchall()
-
-
-def _is_damage(error: Exception) -> bool:
-    """Tell whether the file's content is wrong, and not that somebody holds it or it cannot be written."""
-    code = getattr(error, "sqlite_errorcode", 0)
-    damage = (sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_ERROR)
-    return isinstance(error, sqlite3.DatabaseError) and isinstance(code, int) and code & 0xFF in damage
-
-
-def set_aside(path: str) -> None:
-    """Give a file that cannot be used another name, in the place of the last one set aside.
-
-    Raises:
-        FileFault: it cannot be renamed.
-    """
-    try:
-        for end in ("-journal", ""):
-            if os.path.lexists(path + end):
-                os.replace(path + end, path + turns.ASIDE + end)
-    except OSError as error:
-        raise place.os_fault(error, path) from None
-
-
-def rescrub(connection: sqlite3.Connection, most: int) -> None:
-    """Scrub turns again that older rules have seen; those without a secret only get the rules' number.
-
-    Raises:
-        GuardFailed: the redactor cannot run.
-    """
-    found = connection.execute(OLD_RULES, {"rules": rules(), "many": most}).fetchall()
-    is_changed = False
-    with writing(connection):
-        for row, text in found:
-            clean = redact.guarded("a turn", text).text
-            if clean != text:
-                is_changed = True
-                connection.execute(DROP_WORDS, (row, query.indexed(text)))
-                connection.execute(ADD_WORDS, (row, query.indexed(clean)))
-            connection.execute(SCRUBBED, {"id": row, "text": clean, "rules": rules()})
-        if is_changed:  # words that were deleted stay in the index until it is merged
-            connection.execute("INSERT INTO turn_fts (turn_fts) VALUES ('optimize')")
-    if is_changed:
-        connection.execute("VACUUM")
-
-
-@contextmanager
-def writing(connection: sqlite3.Connection) -> Iterator[None]:
-    """Run statements in one transaction, all of them or none."""
-    connection.execute("BEGIN IMMEDIATE")
-    try:
-        yield
-        connection.execute("COMMIT")
-    except BaseException:
-        if connection.in_transaction:
-            connection.execute("ROLLBACK")
-        raise
-
-
-def drop(connection: sqlite3.Connection, rows: Iterable[tuple[int, str]]) -> None:
-    """Take turns out of the table and of the words index, inside the caller's transaction."""
-    told = list(rows)
-    connection.executemany(DROP_WORDS, [(row, query.indexed(text)) for row, text in told])
-    connection.executemany(DROP, [(row,) for row, _ in told])
 
 
 # -- texts -------------------------------------------------------------------------------------------------------------

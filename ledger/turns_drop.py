@@ -12,7 +12,8 @@ from contextlib import contextmanager
 from typing import NamedTuple
 
 from ledger import query, turns
-from ledger.turns_add import DROP, UNREAD, set_aside, writable
+from ledger.turns_add import UNREAD
+from ledger.turns_file import ADD_WORDS, DROP, set_aside, writable
 
 CHUNK = 2_000
 """Turns that are looked at together."""
@@ -26,7 +27,6 @@ KEEP_SINCE = """INSERT INTO kept (name, value) VALUES ('since', :since)
 ON CONFLICT (name) DO UPDATE SET value = max(value, excluded.value)"""
 GONE = "INSERT INTO gone (uuid) VALUES (?) ON CONFLICT (uuid) DO NOTHING"
 NO_WORDS = "INSERT INTO turn_fts (turn_fts) VALUES ('delete-all')"
-ADD_WORDS = "INSERT INTO turn_fts (rowid, words) VALUES (?, ?)"
 ANEW = (
     NO_WORDS, "DELETE FROM turn", "DELETE FROM kept WHERE name = 'since'", UNREAD,
 )  # fmt: skip

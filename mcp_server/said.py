@@ -14,9 +14,13 @@ from ledger.errors import BadArgument
 from ledger.model import EVERYWHERE
 from ledger.reader import Reader
 from ledger.turns import Around, Said, Turns
+from ledger.turns import path_beside as turns_beside
 
 if TYPE_CHECKING:
     from mcp_server.tools import Session
+
+LOOSE = "no turn holds all of these words; these hold some"
+NO_TURNS = "no transcript was imported yet; the user can run `learnings scan`"
 
 TURNS_MAX = 20
 """Most turns of one answer."""
@@ -46,7 +50,7 @@ def query(session: "Session", reader: Reader, given: dict[str, Any]) -> dict[str
     project = given.get("project") or session.project or EVERYWHERE
     limit = min(given.get("limit", 10), TURNS_MAX)
     found = Turns(session.path).search(given["query"], visible(session, reader, project), limit=limit)
-    remarks = ["no turn holds all of these words; these hold some"] if found.is_loose else []
+    remarks = [LOOSE] if found.is_loose else [] if os.path.exists(turns_beside(session.path)) else [NO_TURNS]
     turns = [told(turn, session) for turn in found.turns]
     return {"hits": [], "turns": turns, "truncated": found.truncated} | ({"remarks": remarks} if remarks else {})
 

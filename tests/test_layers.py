@@ -111,6 +111,7 @@ LEVELS = {
         "rescan",
         "turns_add",
         "turns_drop",
+        "turns_file",
         "intent",
         "tokens",
         "fence",

@@ -11,7 +11,7 @@ import other_memories as other
 import pytest
 from test_claude_mem import listing
 
-from importers import agent_files, basic_memory, kinds, mcp_memory_service, mem0, memory_server, registry
+from importers import agent_files, basic_memory, kinds, mcp_memory_service, mem0, memory_server, registry, usual
 from importers.files import Unread
 from importers.plan import plan, vanished
 from ledger import export, ingest
@@ -509,13 +509,16 @@ def test_each_kind_is_found_where_it_usually_is(tmp_path: Path) -> None:
     other.store(tmp_path / "mms.db", NEW)
     environ = {"MEMORY_FILE_PATH": "~/graph.jsonl", "MCP_MEMORY_SQLITE_PATH": str(tmp_path / "mms.db")}
 
-    found = registry.usual_places(kinds.Where(str(tmp_path), str(tmp_path / "shop"), environ))
+    said: list[str] = []
+
+    found = usual.places(kinds.Where(str(tmp_path), str(tmp_path / "shop"), environ), said.append)
 
     assert sorted(place.kind for place in found) == sorted([
         "memory-notes", "mcp-memory-service", "memory-server", "mem-zero", "basic-memory", "gemini-memory",
         "codex-memory", "hermes-memory", "cursor-rules",
     ])  # fmt: skip
-    assert registry.usual_places(kinds.Where(str(tmp_path / "nobody"))) == []
+    assert usual.places(kinds.Where(str(tmp_path / "nobody")), said.append) == []
+    assert said == []
 
 
 EMPTY: dict[str, tuple[Callable[[bytes], Any], bytes]] = {

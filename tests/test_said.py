@@ -360,3 +360,14 @@ def test_what_an_agent_names_elsewhere_does_not_become_somebodys_words(
             talk.document("import_learnings", paths=[path])
 
     assert [one.uuid for one in Turns(str(shell.file)).search("kettle").turns] == [UUID.format(2)]
+
+
+def test_an_agent_is_told_when_nothing_was_imported_yet(inside: Inside, shell: Shell) -> None:
+    """Else it would think that nothing was said."""
+    inside.record()
+
+    with talking(shell.file, "auto", "--project", "shop") as talk:
+        told = talk.document("query_learnings", **{"query": "kettle", "in": "sessions"})
+
+    assert told["turns"] == []
+    assert "no transcript was imported yet" in told["remarks"][0]

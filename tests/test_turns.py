@@ -292,7 +292,7 @@ def test_secrets_and_private_regions_are_not_kept(tmp_path: Path) -> None:
     assert "[REDACTED:" in kept(tmp_path).search("token").turns[0].text
 
 
-@pytest.mark.parametrize("cut_at", [200, 280, 300, 350, 400, 410, 420, 430])
+@pytest.mark.parametrize("cut_at", [100, 180, 200, 240, 270, 300, 310, 320, 330])
 def test_no_part_of_a_secret_is_left_where_a_text_is_cut(cut_at: int, tmp_path: Path) -> None:
     """A key that stands across the cut is masked or gone, whatever of it lies on which side."""
     key = "-----BEGIN RSA PRIVATE " + "KEY-----\n" + "\n".join("MIIEpAIBAAKCAQEAx7" + "Ab3" * 15 for _ in range(12))

@@ -22,6 +22,9 @@ from ledger.ledger import Ledger
 from ledger.model import person
 from ledger.reader import open_reader
 
+BUSY_S = 3.0
+"""Longest that a stop may take here: the machine may be busy. `benchmarks/watch.py` holds it to a second."""
+
 
 @pytest.fixture
 def shell(tmp_path: Path) -> Shell:
@@ -221,7 +224,7 @@ def test_it_stops_at_once_and_has_no_children(shell: Shell, memory: Path, number
         children = Path(f"/proc/{pid}/task/{pid}/children").read_text()
         took = running.stop(number)
 
-    assert (children, took < 1.0) == ("", True)
+    assert (children, took < BUSY_S) == ("", True)
     assert running.err.endswith("learnings: stopped\n")
 
 
@@ -233,7 +236,7 @@ def test_it_stops_in_the_middle_of_an_import(shell: Shell, memory: Path, number:
     begun = Watched(shell)
     try:
         begun.until(lambda _: shell.file.exists() and counted(shell) > 0)
-        assert number == signal.SIGKILL or begun.stop(number) < 1.0
+        assert number == signal.SIGKILL or begun.stop(number) < BUSY_S
     finally:
         begun.process.kill()
         begun.process.communicate()
