@@ -18,7 +18,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
-from ledger import cli
+from ledger import cli, handover
 from ledger.errors import BadInput, Damaged, Unwell
 
 OPEN = frozenset(
@@ -137,6 +137,8 @@ def play(session: Session) -> None:
     session.run("init")
     session.run("import", memory, session.folder / "missing.md", expected=BadInput.exit_code)
     session.run("scan")
+    session.run("watch", "--service", "systemd")
+    swept(session)
     index = session.folder / ".claude" / "agent-memory" / "cook" / "MEMORY.md"
     index.parent.mkdir()
     index.write_text("".join(f"- Kettle {number} whistles on stove {number}.\n" for number in range(205)), "utf-8")
@@ -238,6 +240,20 @@ def reviewed(session: Session, memory: Path) -> None:
     session.run("import", session.folder / "team.jsonl")
     session.run("trust", session.folder / "team.jsonl")
     session.run("trust")
+
+
+def swept(session: Session) -> None:
+    """Take sessions at rest, of which one cannot be opened."""
+    folder = session.folder / ".claude" / "projects" / "-kitchen"
+    folder.mkdir(parents=True)
+    path = folder / "s1.jsonl"
+    path.symlink_to(session.folder / "nowhere")
+    record = {"kind": "transcript", "transcript": str(path), "hook_event_name": "SessionEnd"}
+    queue = Path(handover.folder_beside(str(session.file)))
+    queue.mkdir(exist_ok=True)
+    (queue / f"{handover.pointer(str(path))}.later.jsonl").write_text(json.dumps(record) + "\n", "utf-8")
+    (session.folder / "nowhere").write_text("{}\n", "utf-8")
+    session.run("scan", "--idle", "30m", expected=BadInput.exit_code)
 
 
 def merged(one: Any, other: Any) -> Any:

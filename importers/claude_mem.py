@@ -6,18 +6,18 @@ Columns were renamed and added over 52 schema versions: what is there is read,
 what is not known is counted. Prompts, summaries, sessions and tool output are no learnings and stay out.
 """
 
+import os
 import sqlite3
-from collections.abc import Iterable
 from datetime import datetime
 from typing import Any
 
 from importers import files, foreign_sqlite, json_parts
+from importers.collected import project_named, time_of
 from importers.export import LINE_BYTES, Unreadable, check
 from importers.files import Unread
 from importers.json_parts import Broken, Part, Scanner
-from importers.kinds import Importer, Parsed
-from importers.observations import KIND, File, project_of_row, time_of
-from ledger.model import Draft
+from importers.kinds import Importer, Parsed, Where, best_said
+from importers.observations import KIND, File
 
 __all__ = ["KIND", "Parsed", "database", "merged", "parse", "read", "sniff"]
 
@@ -75,23 +75,14 @@ def read(path: str, project: str | None = None) -> Parsed:
     return parse(files.read_bytes(path, JSON_BYTES), path, project)
 
 
-def merged(all_parsed: Iterable[Parsed]) -> list[Draft]:
-    """Return the drafts of several files: where two say different things of one observation, the best ranked says it.
+def places(where: Where) -> list[str]:
+    """Return the database of this user, when there is one."""
+    folder = where.environ.get("CLAUDE_MEM_DATA_DIR") or os.path.join(where.home, ".claude-mem")
+    path = os.path.join(folder, "claude-mem.db")
+    return [path] if os.path.isfile(path) else []
 
-    A database outranks every export, a later export an earlier one.
-    """
-    drafts: list[Draft] = []
-    said: set[str] = set()
-    ordered = sorted(all_parsed, key=lambda one: one.rank if one.rank is not None else 0.0)
-    for parsed in ordered:
-        drafts += [
-            draft
-            for draft in parsed.drafts
-            if parsed.rank is None or draft.source is None or draft.source.locator not in said
-        ]
-        if parsed.rank is not None:
-            said |= parsed.whole
-    return drafts
+
+merged = best_said
 
 
 # -- databases --------------------------------------------------------------------------------------------------------
@@ -279,7 +270,7 @@ class _Document:
                 self.told[key] = None
         if "project" in row and self.file.project is None:
             try:
-                self.file.named = project_of_row(row["project"].value())
+                self.file.named = project_named(row["project"].value())
             except Unreadable:
                 self.file.named = None
 
@@ -351,4 +342,7 @@ IMPORTER = Importer(
     lambda path, project: [read(path, project)],
     names=(".json", ".db", ".sqlite", ".sqlite3"),
     merged=merged,
+    holds=lambda connection: True,  # last of the table: what is wrong with a database it says itself
+    database=lambda connection, path, project: [_Database(connection, path, project).parsed()],
+    places=places,
 )

@@ -2,8 +2,9 @@
 
 Pure over text; line by line, each bad line costs only itself. JSON is read
 strictly: no repeated keys, no NaN, no half surrogate pairs, bounded depth and
-numbers. Only current learnings come in, at the trust of other tools' files:
-what a file claims about trust, state and time is not believed.
+numbers. All learnings come in at the trust of other tools' files, in the state
+and the lineage that the export tells; what a file claims about trust is not
+believed, and its states and links only bear on what it brings itself (`lineage.py`).
 """
 
 import json
@@ -13,7 +14,19 @@ from typing import Any
 from importers import files
 from importers.headers import observed
 from importers.kinds import Importer, Parsed
-from ledger.model import CATEGORIES, CONFIDENCES, PROJECT_CHARS, TAG_CHARS, TAGS_MAX, Diagnostic, Draft, Source
+from ledger.model import (
+    CATEGORIES,
+    CONFIDENCES,
+    LOCATOR_CHARS,
+    PROJECT_CHARS,
+    STATES,
+    TAG_CHARS,
+    TAGS_MAX,
+    Diagnostic,
+    Draft,
+    Past,
+    Source,
+)
 
 KIND = "export"
 FORMAT = "learning-ledger-export"
@@ -23,6 +36,13 @@ LINE_BYTES = 1 << 20
 FILE_BYTES = 512 << 20
 DEPTH_MAX = 64
 DIGITS_MAX = 20
+
+LINKS_MAX = 50
+"""Most learnings that one may replace."""
+
+ORIGIN = "origin:"
+ORIGINS_MAX = 20
+"""Places of one learning that are told on; each is an event."""
 
 
 class Unreadable(ValueError):
@@ -44,40 +64,83 @@ def read(path: str, project: str | None = None) -> list[Parsed]:
 
 
 def parse(lines: Iterable[bytes], path: str) -> Parsed:
-    """Return the drafts of an export.
+    """Return the learnings of an export, with what became of them.
 
     Args:
         lines: its lines, each at most `LINE_BYTES` + 1 long, the first the header.
         path: its real path, for sources and diagnostics.
     """
-    found = Parsed([], frozenset(), frozenset(), [], is_complete=True)
-    places: set[str] = set()
-    bad = others = 0
-    ledger_id = None
-    for number, line in enumerate(lines, 1):
-        if not line.strip():
-            continue
-        try:
-            if ledger_id is None:
-                ledger_id = _ledger_id(strict(line))
+    return _Export(path).parsed(lines)
+
+
+class _Export:
+    """An export on its way to drafts."""
+
+    def __init__(self, path: str) -> None:
+        self.path = path
+        self.ledger_id: str | None = None
+        self.drafts: list[Draft] = []
+        self.places: set[str] = set()
+        self.diagnostics: list[Diagnostic] = []
+        self.replaced: dict[str, dict[str, None]] = {}
+        self.fates: dict[str, str] = {}
+        self.origins: dict[str, tuple[Source, ...]] = {}
+
+    def parsed(self, lines: Iterable[bytes]) -> Parsed:
+        bad = 0
+        for number, line in enumerate(lines, 1):
+            if not line.strip():
                 continue
-            row = strict(line)
-            locator = f"{KIND}:{ledger_id}:{_text(row, 'id')}"
-            places.add(locator)
-            if row.get("state") == "current":
-                found.drafts.append(_draft(row, Source(KIND, locator, path, number)))
-            else:
-                others += 1
-        except Unreadable as error:
-            bad += 1
-            if ledger_id is None:
-                found.diagnostics.append(Diagnostic(path, number, "export-header", f"{error}; the file was skipped"))
-                break
-            found.diagnostics.append(Diagnostic(path, number, "export-line", f"{error}; the line was skipped"))
-    if others:
-        message = f"{others:,} learnings that were not current when it was written were left out"
-        found.diagnostics.append(Diagnostic(path, None, "export-not-current", message))
-    return found._replace(whole=frozenset(places), is_complete=not bad and ledger_id is not None)
+            try:
+                self._read(line, number)
+            except Unreadable as error:
+                bad += 1
+                if self.ledger_id is None:
+                    self._say(number, "export-header", f"{error}; the file was skipped")
+                    break
+                self._say(number, "export-line", f"{error}; the line was skipped")
+        past = Past({new: tuple(olds) for new, olds in self.replaced.items()}, self.fates, self.origins)
+        is_complete = not bad and self.ledger_id is not None
+        return Parsed(self.drafts, frozenset(self.places), frozenset(), self.diagnostics, is_complete, past=past)
+
+    def _say(self, line: int | None, code: str, message: str) -> None:
+        self.diagnostics.append(Diagnostic(self.path, line, code, message))
+
+    def _read(self, line: bytes, number: int) -> None:
+        """Read one line: the header, or a learning."""
+        row = strict(line)
+        if self.ledger_id is None:
+            self.ledger_id = _ledger_id(row)
+            return
+        locator = self._locator(_text(row, "id"))
+        self.places.add(locator)
+        if row.get("state") not in STATES:
+            raise Unreadable("its state is none that a learning can have")
+        self.drafts.append(_draft(row, Source(KIND, locator, self.path, number)))
+        self.fates[locator] = row["state"]
+        for old in _texts(row, "supersedes"):
+            self.replaced.setdefault(locator, {})[self._locator(old)] = None
+        for new in _texts(row, "superseded_by"):
+            self.replaced.setdefault(self._locator(new), {})[locator] = None
+        self.origins[locator] = _origins(row)
+
+    def _locator(self, name: str) -> str:
+        return f"{KIND}:{self.ledger_id}:{name}"
+
+
+def _texts(row: dict[str, Any], key: str) -> list[str]:
+    """Return the texts of a list, at most as many as one event may name; what is no list has none."""
+    found = row.get(key)
+    return [one for one in found if isinstance(one, str) and one][:LINKS_MAX] if isinstance(found, list) else []
+
+
+def _origins(row: dict[str, Any]) -> tuple[Source, ...]:
+    """Return where the ledger that wrote this had read a learning; it is told as a text, and no path is followed."""
+    found = row.get("sources")
+    places = [one.get("locator") for one in found if isinstance(one, dict)] if isinstance(found, list) else []
+    told = [one.removeprefix(ORIGIN) for one in places if isinstance(one, str) and one.strip()]
+    kept = [f"{ORIGIN}{one}" for one in dict.fromkeys(told) if len(one) <= LOCATOR_CHARS - len(ORIGIN)]
+    return tuple(Source("origin", one) for one in kept[:ORIGINS_MAX])
 
 
 def _ledger_id(row: dict[str, Any]) -> str:
@@ -91,7 +154,7 @@ def _ledger_id(row: dict[str, Any]) -> str:
 def _draft(row: dict[str, Any], source: Source) -> Draft:
     """Return what a line says as a draft; what is wrong with an optional field is left out, not the line."""
     tags = row.get("tags")
-    category, confidence, claimed = row.get("category"), row.get("confidence"), row.get("observed_at")
+    category, confidence = row.get("category"), row.get("confidence")
     if category not in CATEGORIES:
         raise Unreadable("its category is none of the six")
     return Draft(
@@ -103,10 +166,16 @@ def _draft(row: dict[str, Any], source: Source) -> Draft:
         tags=tuple(tag[:TAG_CHARS] for tag in tags if isinstance(tag, str))[:TAGS_MAX]
         if isinstance(tags, list)
         else (),
-        observed_at=observed(claimed) if isinstance(claimed, str) else None,
+        observed_at=_observed(row),
         confidence=confidence if confidence in CONFIDENCES else "ambiguous",
         source=source,
     )
+
+
+def _observed(row: dict[str, Any]) -> str | None:
+    """Return since when a learning is known: as it was observed, else as that ledger recorded it."""
+    told = [row.get(key) for key in ("observed_at", "recorded_at")]
+    return next((at for one in told if isinstance(one, str) and (at := observed(one)) is not None), None)
 
 
 def _text(row: dict[str, Any], key: str) -> str:

@@ -28,8 +28,8 @@ PATH_CHARS = LOCATOR_CHARS - 600
 """Longest path that still leaves room for a heading in a locator."""
 
 REFUSALS = frozenset({
-    "busy", "damaged", "export-header", "file-name", "hard-link", "no-observations", "not-found", "not-regular",
-    "not-text", "nul", "snapshot", "symlink", "too-large", "unknown-kind", "unreadable",
+    "busy", "damaged", "export-header", "file-name", "hard-link", "no-observations", "no-rows", "not-found",
+    "not-regular", "not-text", "nul", "snapshot", "symlink", "too-large", "unknown-kind", "unreadable",
 })  # fmt: skip
 """Codes of diagnostics on a file of which nothing is taken, when they name no line of it; a header is line 1."""
 

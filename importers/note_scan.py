@@ -5,12 +5,15 @@ outside every repository that a person named, hold what this user's agents
 wrote (2); files of a repository may come from anybody (1).
 """
 
+import hashlib
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Container
 
-from importers import files, memory_notes, projects
+from importers import files, memory_notes, projects, quipu
 from importers.files import Unread
 from importers.kinds import Gathered, Where
+from ledger import checkpoints
+from ledger.checkpoints import Checkpoints
 from ledger.home import client_folder
 from ledger.model import EVERYWHERE, TRUST_FILES, TRUST_NOTES, Diagnostic
 
@@ -34,16 +37,27 @@ class Notes:
         home: the user's home folder; what lies below its `.claude` is the user's own.
         loose: trust of a folder outside any repository.
         gathered: gives what is gathered at a trust.
+        seen: what is known of notes that have not changed, which are passed over; None reads all.
     """
 
-    def __init__(self, project: str | None, home: str | None, loose: int, gathered: Callable[[int], Gathered]) -> None:
+    def __init__(
+        self,
+        project: str | None,
+        home: str | None,
+        loose: int,
+        gathered: Callable[[int], Gathered],
+        seen: Checkpoints | None = None,
+    ) -> None:
         self.project, self.loose, self.gathered = project, loose, gathered
         self.own = os.path.realpath(client_folder(home)) if home else None
         self.listed: dict[str, str] = {}
         """Real path of each note, with the folder that is its memory folder."""
         self._projects: dict[str, str] = {}
         self._trusts: dict[str, int] = {}
+        self._seen, self._all = seen, ""
         self._linked: dict[str, str] = {}
+        self._states: dict[str, str | None] = {}
+        self._made = 0
 
     def part(self, path: str) -> Gathered:
         """Return what is gathered at the trust of a path."""
@@ -92,12 +106,13 @@ class Notes:
         part.paths.append(real)
         self.listed.setdefault(real, os.path.dirname(real))
 
-    def add_folder(self, root: str, names: tuple[str, ...]) -> list[str]:
+    def add_folder(self, root: str, names: tuple[str, ...], taken: Container[str] = ()) -> list[str]:
         """List the notes of a folder, each with the folder that is its memory folder.
 
         Args:
             names: ends of the names of files that other importers look at; not
                 in a folder of the client's or a repository.
+            taken: files that others read already.
 
         Returns:
             Those files.
@@ -113,6 +128,8 @@ class Notes:
         others = 0
         foreign = []
         for path in found.files:
+            if path in taken:
+                continue
             if not memory_notes.sniff(path):
                 if "/." not in path[len(root) :].replace(os.sep, "/"):
                     foreign.append(path)
@@ -133,8 +150,15 @@ class Notes:
     # -- reading ----------------------------------------------------------------------------------------------------
 
     def read(self, path: str) -> None:
-        """Read one note."""
+        """Read one note, unless nothing of it has changed."""
         part = self.part(path)
+        is_made = self._is_made(path)  # what quipu keeps beside its notes says more of them: all are read
+        seen = self._seen if self._states[self.listed[path]] is None else None
+        now = self._look(path)
+        items = seen.unchanged(now) if seen is not None else None
+        if items is not None:
+            part.passes(path, items)
+            return
         try:
             text, left_out = files.read_note(path)
         except Unread as error:
@@ -142,8 +166,24 @@ class Notes:
                 part.unread.append(path)
             part.diagnostics.append(Diagnostic(files.shown(path), None, error.code, error.message))
             return
-        parsed = memory_notes.parse(text, path, self._project(path), self.listed)
+        if is_made:
+            self._made += 1
+            return
+        content = text.encode("utf-8", "surrogatepass")
+        items = seen.same(now, content) if seen is not None and not left_out else None
+        if items is not None:
+            part.passes(path, items)
+            return
+        facts = quipu.facts(text, path, self._project(path)) if not left_out else None
         part.read.append(path)
+        if facts is not None:
+            part.drafts += facts.drafts
+            part.whole |= facts.whole
+            part.replaced.update(facts.replaced)
+            return
+        parsed = memory_notes.parse(text, path, self._project(path), self.listed)
+        if memory_notes.PART_MARK not in text:  # a part of an index depends, as that, on all that are listed
+            part.marks[path] = checkpoints.mark(now, content, len(parsed.drafts))
         part.drafts += parsed.drafts
         part.diagnostics += parsed.diagnostics
         odd = files.controls(text)
@@ -157,6 +197,40 @@ class Notes:
             part.diagnostics += [Diagnostic(path, line, code, message) for code, line, message in left_out]
         else:
             part.whole |= parsed.whole
+
+    def _look(self, path: str) -> checkpoints.Look:
+        """Look at a note, and at what its drafts depend on: its project and trust; of an index, all that are listed."""
+        if not self._all:
+            listed = "\n".join(sorted(self.listed)).encode("utf-8", "surrogateescape")
+            self._all = hashlib.sha256(listed).hexdigest()
+        others = self._all if memory_notes.is_index(path) else ""
+        return checkpoints.look(path, KIND, f"{self.trust(path)}\n{self._project(path)}\n{others}")
+
+    # -- what quipu adds --------------------------------------------------------------------------------------------
+
+    def _is_made(self, path: str) -> bool:
+        """Tell whether a note is one that quipu composes of others."""
+        folder = self.listed[path]
+        if folder not in self._states:
+            self._states[folder] = quipu.state_of(folder)
+        return self._states[folder] is not None and quipu.is_made(path, folder)
+
+    def read_marks(self) -> None:
+        """Read what the states of quipu say of the notes that were read, after all of them were."""
+        for folder, state in self._states.items():
+            if state is None:
+                continue
+            part = self.part(os.path.join(folder, ""))
+            found = quipu.marks(state, folder)
+            part.diagnostics += found.diagnostics
+            replaced, fates = quipu.links(found.replaced, part.drafts)
+            for new, olds in replaced.items():
+                part.replaced[new] = tuple(dict.fromkeys((*part.replaced.get(new, ()), *olds)))
+            part.fates.update(fates)
+            if self._made:
+                message = f"notes that quipu makes of others were left out: {self._made:,}"
+                part.diagnostics.append(Diagnostic(folder, None, "not-memory", message))
+                self._made = 0
 
     # -- projects ---------------------------------------------------------------------------------------------------
 

@@ -6,28 +6,30 @@ each user adds some. What is wrong with one field is left out with a remark,
 not the observation. Nothing it claims about state, trust or actors is believed.
 """
 
-import hashlib
 import os
 import re
-from datetime import UTC, datetime
 from typing import Any
 
 from importers import json_parts
+from importers.collected import (
+    SENSITIVE,
+    Collected,
+    digest,
+    project_named,
+    tags_of,
+    time_of,
+    words_of,
+)
 from importers.export import Unreadable
-from importers.headers import observed
 from importers.kinds import Parsed
 from importers.projects import folder_name
 from importers.subjects import categorised
-from ledger.model import EVERYWHERE, PROJECT_CHARS, TAG_CHARS, TAGS_MAX, Diagnostic, Draft, Source, derived_title
+from ledger.model import Draft, Source, derived_title
 
 KIND = "claude-mem"
 
 FACTS_MAX = 200
-SHOWN = 100
-"""Remarks of one kind on one file that are made one by one."""
-
 _ASKED = re.compile(r"[\w.:@+-]{1,200}\Z")
-_SENSITIVE = frozenset(("sensitive", "secret", "private", "confidential"))
 _SURE = {"bugfix": "bug-fix", "bug_fix": "bug-fix", "decision": "practice"}
 _LIKELY = {
     "change": "pattern", "feature": "pattern", "refactor": "pattern", "security_alert": "practice",
@@ -36,49 +38,23 @@ _LIKELY = {
 _DISCOVERED = {"gotcha": "bug-fix", "problem-solution": "bug-fix", "how-it-works": "pattern", "pattern": "pattern"}
 
 
-class File:
+class File(Collected):
     """Observations of one file, and what is to be said of it."""
 
     def __init__(self, path: str, project: str | None) -> None:
-        self.path, self.project = path, project
+        super().__init__(KIND, path, project)
         self.named: str | None = None
         """The project of rows that name none; without it the folder's name is."""
-        self.drafts: list[Draft] = []
-        self.whole: set[str] = set()
-        self.held: set[str] = set()
-        self.diagnostics: list[Diagnostic] = []
-        self.bad = 0
-        self._made: dict[str, int] = {}
-        self._last: dict[str, int] = {}
 
-    def parsed(self, *, is_complete: bool, rank: float | None) -> Parsed:
+    def parsed(self, *, is_complete: bool, rank: float | None = None) -> Parsed:
         """Return what the file says."""
-        for code, made in self._made.items():
-            if made > SHOWN:
-                at = self._last[code]
-                one = self.diagnostics[at]
-                self.diagnostics[at] = one._replace(message=f"{one.message} (so {made - SHOWN:,} more)")
         unnamed = self.named or folder_name(os.path.dirname(self.path))
-        drafts = [draft if draft.project else draft._replace(project=unnamed) for draft in self.drafts]
-        return Parsed(drafts, frozenset(self.whole), frozenset(self.held), self.diagnostics, is_complete, rank)
+        self.drafts = [draft if draft.project else draft._replace(project=unnamed) for draft in self.drafts]
+        return super().parsed(is_complete=is_complete, rank=rank)
 
-    def say(self, code: str, line: int | None, message: str) -> None:
-        """Make a remark; of many alike the last one tells how many there were."""
-        self._made[code] = self._made.get(code, 0) + 1
-        if self._made[code] <= SHOWN:
-            self._last[code] = len(self.diagnostics)
-            self.diagnostics.append(Diagnostic(self.path, line, code, message))
-
-    def refuse(self, line: int | None, reason: str) -> None:
+    def refuse(self, line: int | None, reason: str, what: str = "an observation", code: str = "observation") -> None:
         """Say that an observation was left out."""
-        self.bad += 1
-        self.say("observation", line, f"an observation was left out: {reason}")
-
-    def say_left_out(self, found: dict[str, int]) -> None:
-        """Say how much of what is no learning was left out, by its words."""
-        counts = ", ".join(f"{words} {number:,}" for words, number in found.items() if number)
-        if counts:
-            self.say("no-learnings", None, f"what is no learning was left out: {counts}")
+        super().refuse(line, reason, what, code)
 
     def take(self, row: dict[str, Any], line: int | None) -> None:
         """Add what an observation says.
@@ -97,20 +73,18 @@ class File:
         kind = " ".join(self._text(row, "type", line).lower().split())
         locator = self._locator(row, problem, line)
         category, confidence = _category(kind, concepts, f"{problem}\n{body}")
-        if _SENSITIVE & set(re.split(r"[^a-z]+", kind)):
+        if SENSITIVE & words_of(kind):
             self.held.add(locator)
         self.whole.add(locator)
         self.drafts.append(Draft(
             problem, "\n\n".join(parts) or problem, category, self._place(row), told["title"] or None,
-            _tags(kind, concepts), time_of(row.get("created_at_epoch"), row.get("created_at")), confidence,
+            tags_of((kind, *concepts)), time_of(row.get("created_at_epoch"), row.get("created_at")), confidence,
             Source(KIND, locator, self.path, line),
         ))  # fmt: skip
 
     def _place(self, row: dict[str, Any]) -> str:
         """Return the project: the one its project was merged into, else its own; '' when it names none."""
-        return (
-            self.project or project_of_row(row.get("merged_into_project")) or project_of_row(row.get("project")) or ""
-        )
+        return self.project or project_named(row.get("merged_into_project")) or project_named(row.get("project")) or ""
 
     def _locator(self, row: dict[str, Any], problem: str, line: int | None) -> str:
         """Return what finds an observation again: session, time and id, the same in a database and its exports.
@@ -120,10 +94,10 @@ class File:
         session = row.get("memory_session_id") or row.get("sdk_session_id")
         named = session if isinstance(session, str) and _ASKED.match(session) else None
         if named is None and isinstance(session, str):
-            named = f"long-{_digest(session)}"
+            named = f"long-{digest(session)}"
         where = named if named is not None else self.path
         at = time_of(row.get("created_at_epoch"), row.get("created_at")) or "undated"
-        return f"{KIND}:{where}#{at}/{self._id(row, line) or f'titled-{_digest(problem)}'}"
+        return f"{KIND}:{where}#{at}/{self._id(row, line) or f'titled-{digest(problem)}'}"
 
     def _id(self, row: dict[str, Any], line: int | None) -> str | None:
         number = row.get("id")
@@ -173,30 +147,3 @@ def _category(kind: str, concepts: list[str], text: str) -> tuple[str, str]:
             if concept in concepts:
                 return category, "sure"
     return categorised("", text)
-
-
-def _tags(kind: str, concepts: list[str]) -> tuple[str, ...]:
-    """Return kind and concepts as tags; what is too long for one, or cannot be printed, is left out."""
-    found = (tag for tag in (kind, *concepts) if len(tag) <= TAG_CHARS and tag.isprintable() and tag)
-    return tuple(dict.fromkeys(found))[:TAGS_MAX]
-
-
-def project_of_row(value: Any) -> str | None:
-    """Return a project's name; None for what is none, and for every project at once, which nobody said."""
-    name = " ".join(value.split()) if isinstance(value, str) else ""
-    return name if 0 < len(name) <= PROJECT_CHARS and name != EVERYWHERE and name.isprintable() else None
-
-
-def time_of(epoch: Any, written: Any) -> str | None:
-    """Return a time told in seconds, milliseconds or microseconds since 1970, or as ISO text; None when it is none."""
-    if isinstance(epoch, (int, float)) and not isinstance(epoch, bool) and 0 < epoch < 1e17:
-        seconds = epoch if epoch < 1e11 else epoch / 1e3 if epoch < 1e14 else epoch / 1e6
-        try:
-            return datetime.fromtimestamp(seconds, UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
-        except (ValueError, OverflowError, OSError):
-            pass
-    return observed(written) if isinstance(written, str) else None
-
-
-def _digest(text: str) -> str:
-    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:16]

@@ -12,6 +12,7 @@ import re
 from collections.abc import Iterable
 from typing import NamedTuple
 
+from importers import lineage
 from ledger.model import Change, Found, Known, KnownLearning, Scan
 
 ALIKE = 0.5
@@ -31,7 +32,7 @@ def plan(scan: Scan, known: Known, again: bool = False) -> list[Change]:
         known: what the ledger holds of these places and texts.
         again: record anew what was taken back, and places blocked by an erasure.
     """
-    return _Planner(scan, known, again).changes()
+    return lineage.arranged(scan, known, _Planner(scan, known, again).changes())
 
 
 def vanished(
@@ -45,16 +46,24 @@ def vanished(
         roots: files and folders that were covered completely, absolute.
         unread: files and folders below them that exist and could not be read.
     """
-    covered, spared = tuple(roots), tuple(unread)
+    covered, spared = (frozenset(root.rstrip("/\\") or "/" for root in paths) for paths in (roots, unread))
     return frozenset(
         key
         for key, path in stood
-        if path is not None and key not in whole and _below(path, covered) and not _below(path, spared)
+        if path is not None and key not in whole and not _below(path, spared) and _below(path, covered)
     )
 
 
-def _below(path: str, roots: tuple[str, ...]) -> bool:
-    return any(path == root or path.startswith(root.rstrip("/\\") + "/") for root in roots)
+def _below(path: str, roots: frozenset[str]) -> bool:
+    """Tell whether a path is one of these, or lies below one; each folder above it is looked up, not each root."""
+    if path in roots or path.rstrip("/\\") in roots or "/" in roots:
+        return True
+    at = path.rfind("/")
+    while at > 0:
+        if path[:at] in roots:
+            return True
+        at = path.rfind("/", 0, at)
+    return False
 
 
 def likeness(one: str, other: str) -> float:
@@ -91,6 +100,8 @@ class _Planner:
         self.known = known
         self.again = again
         self.left = scan.whole | scan.gone
+        self.outdated = frozenset(key for one in scan.found for key in one.replaces)
+        self.told = frozenset(one.locator_key for one in scan.found) | scan.whole
         self.places = self._places(scan)
         self.learnings = {one.id: one for ones in known.by_content.values() for one in ones}
         self.learnings.update((one.id, one) for place in self.places for one in place.old)
@@ -164,7 +175,10 @@ class _Planner:
         """
         if place.key not in self.left:
             return
+        says = {found.content_key for found in place.found}
         for learning in place.old:
+            if learning.state == "superseded" and learning.content_key in says:
+                continue  # its text was said anew in its place, and in that of others
             if place.key in learning.stands_at and learning.id not in stays and place.key not in learning.kept_at:
                 self.leaving.setdefault(learning.id, set()).add(place.key)
 
@@ -176,10 +190,13 @@ class _Planner:
     def _namesakes(self, place: _Place, pending: list[Found]) -> list[KnownLearning | None]:
         """Return for each text the newest learning that says it: one of this place, else of any, else None."""
         here = {one.content_key: one for one in reversed(place.old)}
-        return [
-            here.get(found.content_key) or next(iter(self.known.by_content.get(found.content_key, ())), None)
-            for found in pending
-        ]
+        return [here.get(found.content_key) or self._elsewhere(found) for found in pending]
+
+    def _elsewhere(self, found: Found) -> KnownLearning | None:
+        """Return the newest learning of the same text; of what an export tells, none that it tells apart from it."""
+        same = self.known.by_content.get(found.content_key, ())
+        apart = self.told if found.fate else frozenset()
+        return next((one for one in same if not (apart and one.stood_at & apart)), None)
 
     def _unknown(self, place: _Place, pending: list[Found]) -> list[Found]:
         """Return those texts that the ledger does not know; settle the others."""
@@ -190,7 +207,7 @@ class _Planner:
             elif self.again and self._is_taken_back(learning):
                 self.forced[place.key, found.content_key] = learning
                 fresh.append(found)
-            elif learning.state != "undone" and place.key not in learning.undone_at:
+            elif learning.state != "undone" and place.key not in learning.undone_at and _is_held_true(found):
                 self._arrive(place, found, learning)
         return fresh
 
@@ -226,7 +243,8 @@ class _Planner:
 
     def _revive(self, found: Found, learning: KnownLearning) -> None:
         """Take back the importer's own retraction or rejection, once; flagged texts stay where they are."""
-        if learning.retract_seq is not None and learning.id not in self.revived and not found.findings:
+        is_wanted = not found.findings and found.fate in ("", "current") and found.locator_key not in self.outdated
+        if learning.retract_seq is not None and learning.id not in self.revived and is_wanted:
             self.revived.add(learning.id)
             self.additions.append(Change("undo", ids=(learning.id,), seq=learning.retract_seq))
 
@@ -259,13 +277,16 @@ class _Planner:
         for place, founds in fresh:
             edits = any(place.key in self.leaving.get(one.id, ()) for one in place.old)
             for found in founds:
+                if found.fate:
+                    continue  # an export tells its rows apart, whatever they say
                 kept = firsts.get(found.content_key)
                 if kept is None or (edits and not kept[0]):
                     firsts[found.content_key] = (edits, place.key)
         twins = []
         for place, founds in fresh:
-            twins += [found for found in founds if firsts[found.content_key][1] != place.key]
-            founds[:] = [found for found in founds if firsts[found.content_key][1] == place.key]
+            again = [found for found in founds if not found.fate and firsts[found.content_key][1] != place.key]
+            twins += again
+            founds[:] = [found for found in founds if found not in again]
         return twins
 
     # -- new texts ----------------------------------------------------------------------------------------------------
@@ -364,6 +385,11 @@ class _Planner:
                 for key in sorted(self.leaving[learning.id])
             ]
         return changes
+
+
+def _is_held_true(found: Found) -> bool:
+    """Tell whether its source still holds a text to be true, or says nothing about that."""
+    return found.fate in ("", "current", "superseded")
 
 
 def _closest(fresh: list[Found], old: list[KnownLearning]) -> list[tuple[Found, KnownLearning]]:

@@ -203,7 +203,7 @@ def project_of_slug(folder: str) -> tuple[str, bool]:
     this very slug. Without a transcript the name is a guess from the slug.
     """
     name = os.path.basename(folder)
-    for cwd in _working_folders(folder):
+    for cwd in working_folders(folder):
         found = project_of(cwd) if os.path.isdir(cwd) else None
         if found is not None:
             return found, True
@@ -214,7 +214,7 @@ def project_of_slug(folder: str) -> tuple[str, bool]:
     return folder_name(name.rstrip("-").rpartition("-")[2] or name), False
 
 
-def _working_folders(folder: str) -> "list[str]":
+def working_folders(folder: str) -> "list[str]":
     """Return the first working folder recorded in the newest transcript that tells one, [] when none does."""
     for path in _transcripts(folder):
         try:

@@ -6,17 +6,19 @@ taken from the environment but what is passed in.
 """
 
 import os
+import sqlite3
 import stat
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import NamedTuple
 
-from importers import files, memory_notes, note_scan, projects
+from importers import files, foreign_sqlite, memory_notes, note_scan, projects
 from importers.files import Unread
 from importers.kinds import Gathered, Importer, Parsed, Where
 from importers.note_scan import Notes
-from ledger import own_copy
+from ledger import checkpoints, own_copy
+from ledger.checkpoints import Checkpoints, Look
 from ledger.errors import BadArgument
-from ledger.model import PROJECT_CHARS, TRUST_FILES, TRUST_NOTES, Diagnostic, Reading
+from ledger.model import PROJECT_CHARS, TRUST_FILES, TRUST_NOTES, Diagnostic, Past, Reading
 
 Progress = Callable[[int, int], None]
 """Told while files are read: how many are done, and of how many."""
@@ -37,9 +39,29 @@ def table() -> tuple[Importer, ...]:
 
     Imported when they are asked for: a hook that reads one note needs none of them.
     """
-    from importers import claude_mem, export, sessions
+    from importers import (
+        agent_files,
+        basic_memory,
+        claude_mem,
+        elsewhere,
+        export,
+        mcp_memory_service,
+        mem0,
+        memory_server,
+        sessions,
+    )
 
-    return (export.IMPORTER, claude_mem.IMPORTER, sessions.IMPORTER)
+    return (
+        export.IMPORTER,
+        sessions.IMPORTER,
+        mcp_memory_service.IMPORTER,
+        memory_server.IMPORTER,
+        mem0.IMPORTER,
+        basic_memory.IMPORTER,
+        *agent_files.IMPORTERS,
+        *elsewhere.IMPORTERS,
+        claude_mem.IMPORTER,  # the last: it takes every other database and `.json`, and says what is wrong with it
+    )
 
 
 class Place(NamedTuple):
@@ -66,6 +88,8 @@ def scan_paths(
     progress: Progress | None = None,
     home: str | None = None,
     loose: int = TRUST_NOTES,
+    rows: Importer | None = None,
+    seen: Checkpoints | None = None,
 ) -> list[Reading]:
     """Read files and folders.
 
@@ -76,6 +100,8 @@ def scan_paths(
         home: the user's home folder; what lies below its `.claude` is the user's own.
         loose: trust of a folder outside any repository: that of own notes when
             a person named it, `TRUST_FILES` when an agent did.
+        rows: reads every file, whatever it is; see `rows_by`.
+        seen: what is known of sources that have not changed, which are passed over; None reads all of them.
 
     Returns:
         One reading for each importer and trust, in that order. Whatever could
@@ -86,7 +112,7 @@ def scan_paths(
     """
     _check_project(project)
     asked = list(paths)
-    scan = _Scan(project, progress, home, loose)
+    scan = _Scan(project, progress, home, loose, rows, seen)
     missing = [path for path in asked if not scan.add(path)]
     if asked and len(missing) == len(asked):
         shown = ", ".join(files.shown(path) for path in missing)
@@ -94,6 +120,32 @@ def scan_paths(
     for path in missing:
         scan.diagnostics.append(Diagnostic(files.shown(path), None, "not-found", "there is no such file or folder"))
     return scan.readings()
+
+
+def rows_by(kind: str | None, columns: str, paths: Iterable[str]) -> Importer:
+    """Return an importer of rows by a map of columns, `problem=COL,solution=COL,…`.
+
+    Args:
+        kind: `csv` or `jsonl`; None: the names of the files tell.
+
+    Raises:
+        BadArgument: the map or the kind is none, or a path is a folder.
+    """
+    from importers import columns as by_columns
+
+    given = by_columns.mapped(columns)
+    ends = {os.path.splitext(path)[1].lower().lstrip(".") for path in paths}
+    kind = kind or {"csv": "csv", "tsv": "csv", "jsonl": "jsonl", "ndjson": "jsonl"}.get("".join(sorted(ends)))
+    if kind not in by_columns.KINDS:
+        raise BadArgument("the kind of rows is not told; nothing was written", "say --kind csv or --kind jsonl")
+    folder = next((path for path in paths if os.path.isdir(path)), None)
+    if folder is not None:
+        raise BadArgument(f"{files.shown(folder)} is a folder; nothing was written", "name the files with rows")
+
+    def read(path: str, project: str | None) -> list[Parsed]:
+        return [by_columns.read(path, kind, given, project)]
+
+    return Importer(kind, lambda head, path: True, read)
 
 
 def read_note(path: str, home: str | None = None) -> Reading:
@@ -157,11 +209,23 @@ def _check_project(project: str | None) -> None:
 class _Scan:
     """Paths on their way to readings: first all are listed, then all are read."""
 
-    def __init__(self, project: str | None, progress: Progress | None, home: str | None, loose: int) -> None:
+    def __init__(
+        self,
+        project: str | None,
+        progress: Progress | None,
+        home: str | None,
+        loose: int,
+        rows: Importer | None = None,
+        seen: Checkpoints | None = None,
+    ) -> None:
+        self.seen = seen
+        self.looks: dict[str, Look] = {}
+        self.rows = rows
         self.project, self.progress, self.home = project, progress, home
         self.parts: dict[tuple[str, int], Gathered] = {}
-        self.notes = Notes(project, home, loose, lambda trust: self._part(NOTES, trust))
+        self.notes = Notes(project, home, loose, lambda trust: self._part(NOTES, trust), seen)
         self.listed: dict[str, Importer] = {}
+        self.databases: dict[str, None] = {}
         self.parsed: dict[tuple[str, int], list[Parsed]] = {}
         self.diagnostics: list[Diagnostic] = []
 
@@ -181,9 +245,11 @@ class _Scan:
         except (OSError, ValueError):
             return False
         self.notes.leads(path, real)
-        if stat.S_ISDIR(mode):
+        if self.rows is not None:
+            self._list(real, self.rows)
+        elif stat.S_ISDIR(mode):
             self._add_folder(real)
-        elif memory_notes.sniff(real):
+        elif memory_notes.sniff(real) and not self._is_others_note(real):
             self.notes.add_file(real)
         else:
             self._add_file(real)
@@ -198,18 +264,31 @@ class _Scan:
                 is_claimed = is_claimed or path == root
         if not is_claimed:
             names = tuple(dict.fromkeys(name for importer in table() for name in importer.names))
-            for path in self.notes.add_folder(root, names):
+            for path in self.notes.add_folder(root, names, self.listed):
                 self._add_file(path)
+
+    def _is_others_note(self, path: str) -> bool:
+        """Tell whether a Markdown file is of another kind than memory notes."""
+        try:
+            head = files.read_head(path, HEAD_BYTES, is_resolved=True)
+        except Unread:
+            return False  # whoever reads it says why
+        return any(one.is_markdown and one.sniff(head, path) for one in table())
 
     def _add_file(self, path: str) -> None:
         """List a file of a kind in the table; say what else was named."""
         try:
             head = files.read_head(path, HEAD_BYTES, is_resolved=True)
+            if foreign_sqlite.sniff(head):
+                self.databases.setdefault(path)
+                return
             importer = next((one for one in table() if one.sniff(head, path)), None)
             if importer is not None:
                 self._list(path, importer)
                 return
-            kinds = "neither a note (.md) nor an export of a ledger, nor a database or an export of claude-mem"
+            kinds = (
+                "neither a note (.md) nor an export of a ledger, nor a database or an export of a kind that is known"
+            )
             error = Unread("unknown-kind", f"{kinds}; the file was skipped")
         except Unread as unread:
             error = unread
@@ -220,15 +299,69 @@ class _Scan:
             self.listed[path] = importer
             self._part(importer.kind, importer.trust).paths.append(path)
 
+    # -- passing over -----------------------------------------------------------------------------------------------
+
+    def _pass_rows(self) -> None:
+        """Pass over what has not changed: a transcript by itself, all other files and databases together or not at all,
+        because one of them may outrank another."""
+        told = "\n".join((self.project or "", *sorted(self.databases), *sorted(self.listed)))
+        found: dict[str, tuple[Importer, int] | None] = {}
+        for path, importer in [*self.listed.items(), *((path, None) for path in self.databases)]:
+            self.looks[path] = now = self._look(path, importer, told)
+            kinds = [importer] if importer is not None else [one for one in table() if one.database is not None]
+            passing = ((one, self._unchanged(now, one)) for one in kinds)
+            found[path] = next(((one, items) for one, items in passing if items is not None), None)
+            if importer is not None and importer.by_place:
+                from importers import transcript
+
+                if self.seen is not None and not self.seen.knows(now._replace(how=importer.kind + now.how)):
+                    transcript.hear_whole(path)
+                found[path] = None if transcript.is_unread(path) else found[path]
+        rows = [path for path in found if path in self.databases or not self.listed[path].by_place]
+        is_same = all(found[path] is not None for path in rows)
+        for path, known in found.items():
+            if known is not None and (is_same or path not in rows):
+                self._part(known[0].kind, self._trust(path, known[0])).passes(path, known[1])
+                self.listed.pop(path, None)
+                self.databases.pop(path, None)
+
+    def _look(self, path: str, importer: Importer | None, told: str) -> Look:
+        """Look at a file before it is read; how it is read is completed by its kind."""
+        if importer is not None and importer.by_place:
+            told = f"{self.project or ''}\n{self.notes.trust(path)}"
+        return checkpoints.look(path, "", told, () if importer is not None else (path + "-wal", path + "-journal"))
+
+    def _unchanged(self, now: Look, importer: Importer) -> int | None:
+        return self.seen.unchanged(now._replace(how=importer.kind + now.how)) if self.seen is not None else None
+
+    def _trust(self, path: str, importer: Importer) -> int:
+        is_less = importer.by_place and self.notes.trust(path) < TRUST_NOTES
+        return TRUST_FILES if is_less else importer.trust
+
+    def _mark(self, path: str, importer: Importer, found: Sequence[Parsed]) -> None:
+        """Remember what a file was that was read completely, where its drafts of the highest trust go: the last to be
+        recorded."""
+        is_whole = importer.by_place or all(parsed.is_complete and not parsed.diagnostics for parsed in found)
+        if self.rows is not None or not is_whole or os.path.isdir(path):
+            return  # the times of a folder do not tell what lies in it
+        trust, last = max(
+            ((importer.trust if one.trust is None else one.trust, one) for one in found), key=lambda one: one[0]
+        )
+        now = self.looks[path]
+        self._part(importer.kind, trust).marks[path] = checkpoints.mark(
+            now._replace(how=importer.kind + now.how), None, len(last.drafts)
+        )
+
     # -- reading ----------------------------------------------------------------------------------------------------
 
     def readings(self) -> list[Reading]:
         """Read everything listed."""
+        self._pass_rows()
         for done, total in self._steps():
             if self.progress is not None:
                 self.progress(done, total)
         for (kind, trust), parsed in self.parsed.items():
-            merged = next(one.merged for one in table() if one.kind == kind)
+            merged = next(one.merged for one in (*table(), *([self.rows] if self.rows else [])) if one.kind == kind)
             self._part(kind, trust).drafts += merged(parsed)
         if not self.parts:
             self._part(NOTES, TRUST_NOTES)
@@ -238,28 +371,38 @@ class _Scan:
 
     def _steps(self) -> Iterator[tuple[int, int]]:
         """Read one file after the other; yield how many are done, and of how many."""
-        notes, others = sorted(self.notes.listed), list(self.listed.items())
+        notes, others = sorted(self.notes.listed), [*self.listed.items(), *((path, None) for path in self.databases)]
         total = len(notes) + len(others)
         for done, path in enumerate(notes, 1):
             self.notes.read(path)
             yield done, total
+        self.notes.read_marks()
         for done, (path, importer) in enumerate(others, len(notes) + 1):
             self._read(path, importer)
             yield done, total
 
-    def _read(self, path: str, importer: Importer) -> None:
-        """Read one file; what cannot be taken of it is a diagnostic."""
+    def _read(self, path: str, importer: Importer | None) -> None:
+        """Read one file, a database when no importer is given; what cannot be taken of it is a diagnostic."""
         try:
             if len(path) > files.PATH_CHARS or files.shown(path) != path:
                 raise Unread("file-name", "its path is too long or not UTF-8; the file was skipped")
-            found = importer.read(path, self.project)
+            if importer is None:
+                importer, found = _read_database(path, self.project)
+                self._part(importer.kind, importer.trust).paths.append(path)
+            else:
+                found = importer.read(path, self.project)
         except Unread as error:
+            importer = importer or table()[-1]
             part = self._part(importer.kind, importer.trust)
+            if path in self.databases:
+                part.paths.append(path)
             part.unread.append(path)
             part.diagnostics.append(Diagnostic(files.shown(path), None, error.code, error.message))
             return
         if importer.by_place and self.notes.trust(path) < TRUST_NOTES:
             found = [_of_files(parsed) for parsed in found]
+        if found:
+            self._mark(path, importer, found)
         for parsed in found:
             trust = importer.trust if parsed.trust is None else parsed.trust
             part = self._part(importer.kind, trust)
@@ -267,12 +410,7 @@ class _Scan:
                 part.paths.append(path)
             self.parsed.setdefault((importer.kind, trust), []).append(parsed)
             part.read.append(path)
-            part.whole |= parsed.whole
-            part.held |= parsed.held
-            part.diagnostics += parsed.diagnostics
-            part.sessions.update(parsed.sessions)
-            part.summaries += parsed.summaries
-            part.around.update(parsed.around)
+            part.take(parsed)
             if parsed.is_complete:
                 part.roots.append(path)
 
@@ -294,6 +432,9 @@ class _Scan:
             part.sessions,
             tuple(part.summaries),
             part.around,
+            Past(part.replaced, part.fates, part.origins),
+            part.marks,
+            part.passed,
         )
 
 
@@ -301,6 +442,22 @@ def _of_files(parsed: Parsed) -> Parsed:
     """Return what a file says that anybody may have written: no person's words, and no session that could agree."""
     trust = TRUST_FILES if parsed.trust is None else min(parsed.trust, TRUST_FILES)
     return parsed._replace(trust=trust, sessions={}, summaries=())
+
+
+def _read_database(path: str, project: str | None) -> tuple[Importer, Sequence[Parsed]]:
+    """Read a SQLite database from a copy: by the first importer of the table that knows what it holds.
+
+    Raises:
+        Unread: it cannot be copied or read, or no importer knows it.
+    """
+    with foreign_sqlite.snapshot(path) as connection:
+        try:
+            for importer in table():
+                if importer.database is not None and importer.holds(connection):
+                    return importer, importer.database(connection, path, project)
+        except (sqlite3.Error, UnicodeError, MemoryError, OverflowError):
+            raise foreign_sqlite.damaged() from None
+    raise Unread("unknown-kind", "it is a database of no kind that this program reads; the file was skipped")
 
 
 def _resolved(path: str) -> str:

@@ -78,15 +78,16 @@ def _forget(partial: str) -> None:
 def _check_target(path: str, ledger: Ledger) -> None:
     """Refuse a name that something has, the anchor's included, and one that belongs to a ledger.
 
-    An anchor of this very ledger without its file is what a killed run left.
+    An anchor of this very ledger without its file is what a killed run left, and so is one half written.
     """
     real, home = os.path.realpath(path), os.path.realpath(ledger.path)
     if real in (home, *(home + end for end in place.BESIDE)):
         raise UnsafePlace(f"{path} belongs to the ledger; nothing was written", "choose another name")
     left = place.read_anchor(path)
-    ours = path + ".anchor" if left is not None and left.ledger_id == ledger.store.ledger_id else ""
+    ours = [path + ".anchor.new"] if left is None or left.ledger_id == ledger.store.ledger_id else []
+    ours += [path + ".anchor"] if ours and left is not None else []
     for taken in (path, *(path + end for end in place.BESIDE)):
-        if os.path.lexists(taken) and (taken != ours or os.path.lexists(path)):
+        if os.path.lexists(taken) and (taken not in ours or os.path.lexists(path)):
             raise UnsafePlace(
                 f"{taken} is there already and is never overwritten; nothing was written", "choose another name"
             )

@@ -10,6 +10,7 @@ import sqlite3
 import time
 
 from ledger import sql
+from ledger.home import uri_to_read
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -129,10 +130,9 @@ def remark(kept: Sessions, last_event_s: float | None, now: float, waits: int = 
 
 def waits(path: str, now: float) -> int:
     """Return how many items of a ledger wait for a person; 0 when the file cannot say."""
-    quoted = os.path.abspath(path).replace("%", "%25").replace("?", "%3f").replace("#", "%23")
     since = time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime(now - WAIT_DAYS * 86_400))
     try:
-        file = sqlite3.connect(f"file:{quoted}?mode=rw", uri=True, timeout=0, isolation_level=None)
+        file = sqlite3.connect(uri_to_read(os.path.abspath(path)), uri=True, timeout=0, isolation_level=None)
         try:
             file.execute("PRAGMA query_only = 1").fetchall()
             return int(file.execute(sql.WAITING_COUNT, {"since": since}).fetchone()[0])

@@ -170,10 +170,12 @@ def by_hand(ledger: Ledger, reading: Reading) -> list[Reading]:
     own = [draft for draft in reading.drafts if draft.source is not None and draft.source.path in hands]
     rest = [draft for draft in reading.drafts if draft.source is None or draft.source.path not in hands]
     whole = frozenset(locator for locator in reading.whole if locator.startswith(mine))
+    marks = {path: mark for path, mark in reading.marks.items() if path not in hands}  # what is by hand is read again
     person = reading._replace(
-        trust=TRUST_AGENT, paths=tuple(hands), drafts=own, whole=whole, roots=tuple(hands), unread=(), diagnostics=[]
-    )
-    others = reading._replace(drafts=rest, whole=reading.whole - whole, unread=(*reading.unread, *hands))
+        trust=TRUST_AGENT, paths=tuple(hands), drafts=own, whole=whole, roots=tuple(hands), unread=(), diagnostics=[],
+        marks={}, passed={},
+    )  # fmt: skip
+    others = reading._replace(drafts=rest, whole=reading.whole - whole, unread=(*reading.unread, *hands), marks=marks)
     return [person, others]
 
 
@@ -187,7 +189,8 @@ def fed(ledger: Ledger, reading: Reading) -> Reading:
     drafts = [draft for draft in reading.drafts if draft.source is None or draft.source.path not in left]
     theirs = tuple(f"{PLACE}{path}#" for path in left)
     whole = frozenset(locator for locator in reading.whole if not locator.startswith(theirs))
-    return reading._replace(drafts=drafts, whole=whole, unread=(*reading.unread, *left))
+    marks = {path: mark for path, mark in reading.marks.items() if path not in left}
+    return reading._replace(drafts=drafts, whole=whole, unread=(*reading.unread, *left), marks=marks)
 
 
 class Written:

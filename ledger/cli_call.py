@@ -183,6 +183,8 @@ def _add(parser: argparse.ArgumentParser, arg: Arg) -> None:
             settings.update(action="append", default=arg.default or [])
         elif arg.many:
             settings["nargs"] = arg.many
+            if arg.name.startswith("--"):  # its value may be left out, which is not the same as no option
+                settings["const"] = ""
     if arg.name.startswith("--"):
         settings["required"] = arg.required
     parser.add_argument(arg.name, **settings)

@@ -13,6 +13,7 @@ from typing import Any
 from ledger.errors import BadArgument, BadText, LedgerError, ReadOnly
 from ledger.exposure import COLUMNS
 from ledger.exposures import SCHEMA, path_beside
+from ledger.home import uri_to_read
 from ledger.reader import fault
 
 ASKED_EVERY = 20_000
@@ -51,7 +52,7 @@ class Looking:
     def __init__(self, path: str) -> None:
         self._path = path
         try:
-            self._connection = sqlite3.connect(_uri(path), uri=True, timeout=2.0, isolation_level=None)
+            self._connection = sqlite3.connect(uri_to_read(path), uri=True, timeout=2.0, isolation_level=None)
             self._connection.execute("PRAGMA query_only = 1").fetchall()
         except sqlite3.Error as error:
             raise fault(error, path) from None

@@ -1,16 +1,27 @@
 """Find what has stopped without a sound: hooks that no longer fire, servers that no longer start, logs at a standstill.
 
 Each part looks at one subject and yields checks: `doctor_told` at what the
-clients were told (`doctor_client` reads it), `doctor_server` at whether that starts, `doctor_use` at
-whether it fires, `doctor_file` at the ledger, `doctor_notes` at
-the client's own memory, `doctor_review` at what waits for a person. Everything is only read; a part
-that cannot be looked at is a check that is broken, never an exception.
+clients were told (`doctor_client` reads it), `doctor_server` at whether that starts, `doctor_http` at
+tokens, `doctor_use` at whether it fires, `doctor_file` at the ledger, `doctor_notes` at
+the client's own memory, `doctor_review` at what waits for a person, `doctor_sources` at what brings sources in.
+Everything is only read; a part that cannot be looked at is a check that is broken, never an exception.
 """
 
 import os
 from collections.abc import Iterable, Iterator
 
-from ledger import doctor_client, doctor_file, doctor_notes, doctor_review, doctor_server, doctor_told, doctor_use, sql
+from ledger import (
+    doctor_client,
+    doctor_file,
+    doctor_http,
+    doctor_notes,
+    doctor_review,
+    doctor_server,
+    doctor_sources,
+    doctor_told,
+    doctor_use,
+    sql,
+)
 from ledger.doctor_check import Around, Check, broken, seconds_of
 from ledger.doctor_client import Told
 from ledger.doctor_use import Log
@@ -25,11 +36,13 @@ def diagnose(around: Around) -> list[Check]:
     found = _told(around)
     checks = list(_guarded("clients", doctor_told.checks(around, found)))
     checks += _guarded("server", doctor_server.checks(around, found.servers))
+    checks += _guarded("http", doctor_http.checks(around, found.remote))
     log: list[Log] = []
     of_file = list(_guarded("ledger", _file(around, log)))
     checks += _guarded("use", doctor_use.checks(around, found, Sessions(around.file), log[0] if log else None))
     checks += of_file
     checks += _guarded("beside", doctor_file.beside(around))
+    checks += _guarded("sources", doctor_sources.checks(around))
     checks += _guarded("cliff", doctor_notes.checks(around))
     checks += _guarded("program", doctor_file.program(around, package(found)))
     return _once(checks)

@@ -46,13 +46,17 @@ class Server(NamedTuple):
 
 
 class Told(NamedTuple):
-    """All that clients were told. `since` is from when on hooks of ours can have run, in seconds since 1970."""
+    """All that clients were told. `since` is from when on hooks of ours can have run, in seconds since 1970.
+
+    `remote` are the servers that are reached over HTTP, which nothing here starts or calls.
+    """
 
     hooks: list[Hook]
     servers: list[Server]
     faults: list[str]
     settings: list[dict[str, Any]]
     since: float | None
+    remote: tuple[Server, ...] = ()
 
     @property
     def ours(self) -> list[Hook]:
@@ -89,7 +93,7 @@ def told(around: Around) -> Told:
         begun += _written(place) if hooks and _is_our_plugin(name) else []
     found.servers.extend(_servers(around, places["servers"], found.faults))
     found.servers.extend(_other_servers(around, found.faults))
-    return found._replace(since=min(begun, default=None))
+    return found._replace(since=min(begun, default=None), remote=tuple(_remote(around, places["servers"])))
 
 
 def _document(path: str, faults: list[str], around: Around) -> dict[str, Any]:
@@ -178,6 +182,14 @@ def _servers(around: Around, state: str, faults: list[str]) -> Iterator[Server]:
     shared = os.path.join(around.folder, ".mcp.json")
     for server in _ours(_document(shared, faults, around), "mcpServers", around.shown(shared), "claude-code"):
         yield server._replace(is_own=False)
+
+
+def _remote(around: Around, state: str) -> Iterator[Server]:
+    """Yield the servers over HTTP that setup registered; faults of the file are told with its other servers."""
+    held = _document(state, [], around).get("mcpServers")
+    for name, entry in held.items() if isinstance(held, dict) else ():
+        if clients.is_remote_server(entry):
+            yield Server(name, entry, around.shown(state))
 
 
 def _other_servers(around: Around, faults: list[str]) -> Iterator[Server]:

@@ -10,7 +10,7 @@ import stat
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from ledger import chain, exposures, handover, place, room, sql, sql_log, turns
+from ledger import chain, disk, erasures, exposures, handover, place, room, sql, sql_log, turns
 from ledger.doctor_check import DAY_S, Around, Check, ago, broken, fine, listed, many, remark, seconds_of
 from ledger.errors import LedgerError
 from ledger.exposure import COLUMNS
@@ -244,6 +244,8 @@ def beside(around: Around) -> Iterator[Check]:
     path = turns.path_beside(around.file)
     yield _disposable("turns", path, around, turns.Turns(around.file).fault())
     yield _queue(around)
+    yield _erasure(around)
+    yield _disk(around)
 
 
 def _queue(around: Around) -> Check:
@@ -267,6 +269,35 @@ def _queue(around: Around) -> Check:
     if soon and around.now - soon[0].at > WAITS_S:
         return remark("queue", f"{told}; the oldest came {ago(around.now - soon[0].at)}: run `learnings scan`")
     return fine("queue", told if files else "nothing waits")
+
+
+def _erasure(around: Around) -> Check:
+    """Say whether an erasure was left half done: by a kill, a full disk or a reader that held the file."""
+    if erasures.pending(around.file) is None:
+        return fine("erasure", "no erasure is left unfinished")
+    return broken(
+        "erasure",
+        "an erasure is not finished: its bytes are still in the file, though nothing serves them; the next write tries "
+        "again, `learnings erase --again` does it now",
+    )
+
+
+def _disk(around: Around) -> Check:
+    """Say whether the ledger is where other machines may write to it."""
+    folder, kind = disk.synced(around.file), disk.network(around.file)
+    if folder:
+        return broken(
+            "disk",
+            f"{around.shown(folder)} is kept in step with other machines, where one ledger may replace another whole; "
+            "nothing is lost yet; end what uses it and move the files of the ledger to a disk of this machine",
+        )
+    if kind:
+        return remark(
+            "disk",
+            f"the ledger is on {kind}, whose locks hold only as far as every machine keeps to them; a disk of this "
+            "machine is safer, and `learnings serve --http` lets others in",
+        )
+    return fine("disk", "the ledger is on a disk of this machine, as far as can be told")
 
 
 def _disposable(name: str, path: str, around: Around, found: str | None) -> Check:

@@ -97,7 +97,7 @@ class BadArgument(BadInput):
 class Echoed(BadInput):
     """A text holds nothing but what was recalled from the ledger itself."""
 
-    exit_code = 18
+    exit_code = 40
 
     def __init__(self, field: str) -> None:
         super().__init__(

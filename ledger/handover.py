@@ -155,7 +155,12 @@ def pointed(ledger: str, payload: Mapping[str, Any], *, feeds: bool = True, now:
         "why": _text(payload, "reason") or _text(payload, "trigger"),
         **_about(payload),
     }
-    return _add(ledger, room.POINTER + _digest(path), LATER, [record], now, replaces=True)
+    return _add(ledger, pointer(path), LATER, [record], now, replaces=True)
+
+
+def pointer(path: str) -> str:
+    """Return the name of the file that points to a transcript, as `Waiting.session` has it."""
+    return room.POINTER + _digest(path)
 
 
 def noted(

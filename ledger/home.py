@@ -57,6 +57,53 @@ def is_adrift() -> bool:
     return False
 
 
+def uri_to_read(path: str, *, is_at_rest: bool | None = None) -> str:
+    """Return the address by which SQLite opens a ledger that is only read.
+
+    In WAL mode SQLite makes a file beside it even to read, which it cannot on a
+    disk that is mounted read-only or in a folder that this user may not write:
+    there the file is opened as one that cannot change. What a journal or -wal
+    holds is not in the file, so that one with either is opened as usual.
+
+    Args:
+        is_at_rest: that nobody writes to it, where the caller knows; None looks.
+    """
+    stands = _is_at_rest(path) if is_at_rest is None else is_at_rest
+    mode = "mode=ro&immutable=1" if stands else "mode=rw"
+    return f"file:{path.replace('%', '%25').replace('?', '%3f').replace('#', '%23')}?{mode}"
+
+
+def _is_at_rest(path: str) -> bool:
+    """Tell whether nobody can be writing this file as far as this user can tell, and it is whole by itself."""
+    try:
+        is_frozen = bool(os.statvfs(path).f_flag & os.ST_RDONLY)
+    except (AttributeError, OSError):
+        return False
+    if not is_frozen and (os.access(os.path.dirname(path) or os.curdir, os.W_OK) or not _is_wal(path)):
+        return False
+    return is_whole(path)
+
+
+def is_whole(path: str) -> bool:
+    """Tell whether nothing of a database stands in a journal or -wal beside it; an empty one holds nothing."""
+    for ending in ("-wal", "-journal"):
+        try:
+            if os.stat(path + ending).st_size:
+                return False
+        except OSError:
+            continue
+    return True
+
+
+def _is_wal(path: str) -> bool:
+    """Tell whether a database file says that its journal is a write-ahead log (bytes 18 and 19 of its header)."""
+    try:
+        with open(path, "rb") as file:
+            return file.read(20)[18:] == b"\x02\x02"
+    except OSError:
+        return False
+
+
 def machine_of(path: str) -> str | None:
     """Return the opaque id of this machine beside a ledger file, None when it has none yet (`place.machine_id`)."""
     found = head_text(path + ".machine", 100).strip()

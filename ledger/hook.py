@@ -20,7 +20,7 @@ import sqlite3
 import time
 
 from ledger import ready, sql
-from ledger.home import machine_of
+from ledger.home import machine_of, uri_to_read
 from ledger.ready import branch_of
 from ledger.sessions import MACHINE, OFF, PROMPT, SHOWN, SILENT, Sessions, caller, scrubbed
 from ledger.settings import is_off as is_project_off
@@ -154,8 +154,8 @@ def peek(path: str) -> Peeked | None:
     """
     if not os.path.isfile(path):
         return None
-    quoted = os.path.abspath(path).replace("%", "%25").replace("?", "%3f").replace("#", "%23")
-    file = sqlite3.connect(f"file:{quoted}?mode=rw", uri=True, timeout=BUSY_MS / 1_000, isolation_level=None)
+    uri = uri_to_read(os.path.abspath(path))
+    file = sqlite3.connect(uri, uri=True, timeout=BUSY_MS / 1_000, isolation_level=None)
     try:
         file.execute("PRAGMA query_only = 1").fetchall()
         if file.execute(sql.FILE_IDENTITY).fetchone() != (sql.APPLICATION_ID, sql.SCHEMA_VERSION):

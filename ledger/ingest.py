@@ -3,6 +3,7 @@
 Importers read and plan, both pure; this module shows them what the ledger
 knows and appends what they decide, at most 500 events a transaction, all with
 one `batch`. Killed midway, what is in stays and the next scan does the rest.
+Longer than 500 lines: guards, knowledge and events of one import have no other user.
 """
 
 import json
@@ -10,10 +11,13 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from ledger import chain, door, fold, heard, project, query, screen, sql_log
+from ledger.checkpoints import Checkpoints
 from ledger.errors import BadInput, LedgerError, Refused
 from ledger.fold import Act
 from ledger.ledger import Ledger
 from ledger.model import (
+    LOCATOR_CHARS,
+    NO_PAST,
     TRUST_NOTES,
     Actor,
     Change,
@@ -22,9 +26,12 @@ from ledger.model import (
     Found,
     Known,
     KnownLearning,
+    Mark,
     NewEvent,
+    Past,
     Reading,
     Scan,
+    Source,
     edited,
     importer,
     learning_id,
@@ -46,6 +53,17 @@ SENSITIVE = screen.Finding("called-sensitive", "low", "Its source calls it sensi
 TRIES = 20
 """Plans made anew because somebody else appended meanwhile, before giving up."""
 
+WAITS = screen.Finding("exported-withheld", "low", "It waited for a person's release where it was exported.")
+"""Why a draft is withheld that another ledger withheld."""
+
+FATES = {
+    "retracted": "it was retracted where it was exported",
+    "undone": "it was undone where it was exported",
+    "rejected": "it was rejected where it was exported",
+}
+OUTDATED = "its source says that something else replaced it"
+"""Reasons of what its source itself took back."""
+
 GONE = "it is no longer at any place it was read from"
 TURNED_DOWN = "its place says something else now"
 
@@ -62,7 +80,7 @@ class Imported(NamedTuple):
     `unchanged` counts what was there already, `skipped` what could not be
     stored (each with a diagnostic), `restored` the retractions of an earlier
     import that were taken back because their text is there again, `masked` the
-    drafts in which a secret was masked. `candidates` are the strongest of what
+    drafts in which a secret was masked. `remedies` are the strongest of what
     was inferred anew, as {id, problem, solution, sessions}; `made` leads from
     places to the learnings that were made of them, and is no part of an answer.
     """
@@ -81,7 +99,7 @@ class Imported(NamedTuple):
     masked: int
     diagnostics: list[Diagnostic]
     remarks: list[str]
-    candidates: Sequence[dict[str, Any]] = ()
+    remedies: Sequence[dict[str, Any]] = ()
     made: Mapping[str, str] = {}
 
 
@@ -110,6 +128,7 @@ def ready(
     drafts: Iterable[Draft],
     markers: Mapping[str, str] | None = None,
     held: frozenset[str] = frozenset(),
+    past: Past = NO_PAST,
 ) -> tuple[list[Found], list[tuple[Draft, Diagnostic]]]:
     """Return the drafts that may be stored, scrubbed and with their keys, and those that may not, each with a reason.
 
@@ -132,6 +151,7 @@ def ready(
         clean = passed.draft
         assert clean.source is not None
         own = (SENSITIVE,) if draft.source.locator in held else ()
+        fate = past.fates.get(draft.source.locator, "")
         found.append(
             Found(
                 clean,
@@ -139,9 +159,23 @@ def ready(
                 chain.content_key(key, clean.problem, clean.solution, clean.project),
                 (*passed.findings, *own),
                 passed.kinds,
+                tuple(chain.locator_key(key, old) for old in past.replaced.get(draft.source.locator, ())),
+                fate,
+                _origins(past.origins.get(draft.source.locator, ())),
             )
         )
     return found, refused
+
+
+def _origins(told: Iterable[Source]) -> tuple[Source, ...]:
+    """Return those of the places told that may be stored, scrubbed."""
+    kept = []
+    for place in told:
+        try:
+            kept.append(place._replace(locator=door.text("locator", place.locator, LOCATOR_CHARS)[0]))
+        except BadInput:
+            continue
+    return tuple(kept)
 
 
 def _code(error: BadInput) -> str:
@@ -173,6 +207,7 @@ def run(
     dry_run: bool = False,
     progress: Progress | None = None,
     batch: int | None = None,
+    seen: Checkpoints | None = None,
 ) -> Imported:
     """Append what `plan` decides about a reading; answer what was done.
 
@@ -181,13 +216,23 @@ def run(
         again: also what a person took back, and places blocked by an erasure.
         dry_run: decide and count, write nothing.
         progress: called with changes done and changes in all, after each transaction.
+        seen: where it is remembered of which sources nothing is left to do; the caller saves it.
 
     Raises:
         GuardFailed, Locked, NoSpace …: what was appended before stays, the next scan does the rest.
     """
-    done = _Import(ledger, reading, plan, vanished, again)
-    done.batch = batch
-    return done.run(dry_run, progress)
+    one = _Import(ledger, reading, plan, vanished, again)
+    one.batch = batch
+    done = one.run(dry_run, progress)
+    if seen is not None and not dry_run:
+        seen.settle(one.settled(), one.head)
+    return done
+
+
+def seen_by(ledger: Ledger) -> Checkpoints:
+    """Return the checkpoints of an open ledger."""
+    store = ledger.store
+    return Checkpoints(ledger.path, store.ledger_id, store.dedup_key, store.connection())
 
 
 def found(ledger: Ledger, reading: Reading) -> list[Found]:
@@ -207,7 +252,7 @@ class _Import:
         own = f"export:{ledger.store.ledger_id}:"
         others = [draft for draft in drafts if not (draft.source and draft.source.locator.startswith(own))]
         self.own = len(drafts) - len(others)
-        self.found, refused = ready(self.key, others, self.ledger.private_markers, reading.held)
+        self.found, refused = ready(self.key, others, self.ledger.private_markers, reading.held, reading.past)
         self.diagnostics = [*reading.diagnostics, *(remark for _, remark in refused)]
         # What stands at a place whose text cannot be stored has not gone: the place counts as not read.
         unfit = [draft.source for draft, remark in refused if remark.code != "echoed"]
@@ -218,8 +263,11 @@ class _Import:
         self._recognise_mended()
         if reading.trust <= TRUST_NOTES:
             self._leave_out_echoes()
+        self.head = 0
         self.batch: int | None = None
         self.made: dict[bytes, str] = {}
+        self.spots: dict[tuple[bytes, bytes], tuple[str, int]] = {}
+        """Each learning this import made, and the seq of its event, by the spot of its text."""
         self.counts = dict.fromkeys((*ACTS.values(), "quarantined"), 0)
 
     def _recognise_mended(self) -> None:
@@ -276,6 +324,7 @@ class _Import:
         changes: list[Change] = []
         for _ in range(TRIES):
             head, changes = self._planned()
+            self.head = head
             if dry_run:
                 for change in changes:
                     self._count(change)
@@ -283,6 +332,7 @@ class _Import:
             try:
                 while changes:
                     head, step = self._append(head, changes)
+                    self.head = head
                     done, changes = done + step, changes[step:]
                     if progress is not None:
                         progress(done, done + len(changes))
@@ -292,6 +342,17 @@ class _Import:
         else:
             raise Refused("the ledger is being written all the time; what is in stays", "run the import again")
         return self._answer()
+
+    def settled(self) -> dict[str, Mark]:
+        """Return what the files were of which nothing is left to do, nor to say, after this import."""
+        told = {one.file for one in self.diagnostics}
+        said = {one.draft.source.path for one in self.found if one.draft.source is not None and not one.redacted}
+        masked = {one.draft.source.path for one in self.found if one.draft.source is not None and one.redacted}
+        return {
+            path: mark
+            for path, mark in self.reading.marks.items()
+            if path not in told and path not in masked and (path in said or not mark.items)
+        }
 
     def _planned(self) -> tuple[int, list[Change]]:
         """Return a head and what is to be done at it."""
@@ -323,10 +384,12 @@ class _Import:
             if self.batch is None:
                 data, body = {"importer": self.reading.importer}, {"paths": self._paths()}
                 view.drafts.append(NewEvent("batch.started", "ledger", data, body, new_event_id(), 1, head + 1))
+            joined = False
             for change in changes:
-                if len(view.drafts) >= BATCH_EVENTS - 2 or self._who(change) != actor:
+                if (len(view.drafts) >= BATCH_EVENTS - 2 or self._who(change) != actor) and not joined:
                     break
                 taken += 1
+                joined = change.joined
                 self._add(view, change, self.batch or head + 1)
             return view.drafts if len(view.drafts) > (self.batch is None) else []
 
@@ -371,7 +434,9 @@ class _Import:
         own_id = new_event_id()
         if change.act in ("record", "supersede", "propose"):
             assert change.found is not None
-            return self._content(change, change.found, own_id)
+            return self._content(change, change.found, own_id, view.head.seq + len(view.drafts) + 1)
+        if change.found is not None and change.act != "add_source" and not change.ids:
+            return self._after(change.act, change.found)
         if change.act == "undo":
             assert change.seq is not None
             act = view.undoable(change.seq)
@@ -389,25 +454,51 @@ class _Import:
             "retract": ("learning.retracted", GONE),
             "reject": ("proposal.rejected", TURNED_DOWN),
         }[change.act]
+        if change.found is not None:
+            reason = FATES.get(change.found.fate, OUTDATED)
         return [NewEvent(kind, name, {}, {"reason": reason}, new_event_id()) for name in change.ids]
 
-    def _content(self, change: Change, found: Found, own_id: str) -> list[NewEvent]:
+    def _after(self, act: str, found: Found) -> list[NewEvent]:
+        """Return what becomes at once of a learning that this import made; none when it could not be made."""
+        if found.spot not in self.spots:
+            return []
+        name, seq = self.spots[found.spot]
+        if act == "take_back":
+            return [NewEvent("event.undone", name, {"targets": [seq]}, {}, new_event_id())]
+        if act == "withhold":
+            return [NewEvent("learning.quarantined", name, *screen.withheld([WAITS]), new_event_id())]
+        kind = {"retract": "learning.retracted", "reject": "proposal.rejected"}[act]
+        return [NewEvent(kind, name, {}, {"reason": FATES.get(found.fate, OUTDATED)}, new_event_id())]
+
+    def _content(self, change: Change, found: Found, own_id: str, seq: int) -> list[NewEvent]:
         """Return the events that make a learning: held back when the screen found something."""
-        held = bool(found.findings)
+        held = bool(found.findings) or (found.fate == "quarantined" and not change.joined)
         kind = {"record": "learning.recorded", "supersede": "learning.superseded", "propose": "learning.proposed"}[
             change.act
         ]
         if held:
             kind = "learning.proposed"
         stream = learning_id(own_id)
-        reason = "the note says this now" if change.ids else None
-        data, body = content(found.draft, own_id, kind, change.ids, reason)
+        olds = (*change.ids, *(self.spots[spot][0] for spot in change.olds if spot in self.spots))
+        reason = ("the note says this now" if not found.replaces else OUTDATED) if olds else None
+        if not olds and kind == "learning.superseded":
+            kind = "learning.recorded"
+        data, body = content(found.draft, own_id, kind, olds, reason)
         self.made[found.content_key] = stream
+        self.spots[found.spot] = stream, seq
         drafts = [NewEvent(kind, stream, data, body, own_id)]
+        drafts += [self._origin(stream, place) for place in found.origins]
         if held:
-            data, body = screen.withheld([screen.Finding(*one) for one in found.findings])
+            why = [screen.Finding(*one) for one in found.findings] or [WAITS]
+            data, body = screen.withheld(why)
             drafts.append(NewEvent("learning.quarantined", stream, data, body, derived_id(own_id)))
         return drafts
+
+    @staticmethod
+    def _origin(name: str, place: Source) -> NewEvent:
+        own_id = new_event_id()
+        body = {"source": {"kind": place.kind, "locator": place.locator}}
+        return NewEvent("source.added", name, {"source": source_id(own_id)}, body, own_id)
 
     def _where(self, change: Change) -> str:
         if change.found is not None and change.found.draft.source is not None:
@@ -415,7 +506,7 @@ class _Import:
         return " ".join(change.ids)
 
     def _count(self, change: Change) -> None:
-        if change.found is not None and change.found.findings and change.act != "add_source":
+        if change.found is not None and change.found.findings and change.act in MAKES:
             self.counts["quarantined"] += 1
         else:
             self.counts[ACTS[change.act]] += 1
@@ -423,7 +514,14 @@ class _Import:
     def _answer(self) -> Imported:
         counts = self.counts
         written = counts["recorded"] + counts["superseded"] + counts["proposed"] + counts["quarantined"]
-        unchanged = self.own + len(self.found) - written - counts["sources_added"] - counts["restored"]
+        unchanged = (
+            self.own
+            + sum(self.reading.passed.values())
+            + len(self.found)
+            - written
+            - counts["sources_added"]
+            - counts["restored"]
+        )
         remarks = list(self.ledger.store.remarks)
         self.ledger.store.remarks.clear()
         if self.batch is not None:
@@ -457,6 +555,8 @@ ACTS = {
     "remove_source": "sources_removed",
     "reject": "rejected",
     "undo": "restored",
+    "take_back": "taken_back",
+    "withhold": "quarantined",
 }
 """What each act of a plan is counted as."""
 
@@ -537,6 +637,7 @@ class Knowledge:
             frozenset(key for key in removed_in_vain if key in stands),
             "\n".join((row["problem"] or "", row["solution"] or "")),
             refusal is not None and refusal.trust > self._trust,
+            _is_restored(acts, live),
         )
 
     def _heads(self, name: str, acts: list[Act], live: set[int], state: str) -> tuple[tuple[str, int], ...]:
@@ -553,6 +654,11 @@ class Knowledge:
         for (head,) in self._connection.execute(sql_log.HEADS, {"id": name}).fetchall():
             found[head] = fold.trust(head, project.touching(self._connection, (head,)))
         return found
+
+
+def _is_restored(acts: list[Act], live: set[int]) -> bool:
+    """Tell whether somebody undid an importer's retraction."""
+    return any(act.kind == "learning.retracted" and act.channel == "import" and act.seq not in live for act in acts)
 
 
 def _own_refusal(acts: list[Act], live: set[int]) -> Act | None:

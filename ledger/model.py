@@ -191,6 +191,7 @@ class Found(NamedTuple):
 
     `locator_key` and `content_key` are HMACs with the ledger's key. `findings`
     are what the screen found (rule, severity, reason); any means: store it quarantined.
+    `replaces`, `fate` and `origins` are what its source tells of its past, see `Past`.
     """
 
     draft: Draft
@@ -198,6 +199,14 @@ class Found(NamedTuple):
     content_key: bytes
     findings: tuple[tuple[str, str, str], ...] = ()
     redacted: tuple[str, ...] = ()
+    replaces: tuple[bytes, ...] = ()
+    fate: str = ""
+    origins: tuple[Source, ...] = ()
+
+    @property
+    def spot(self) -> tuple[bytes, bytes]:
+        """Return what tells this text at this place from every other."""
+        return self.locator_key, self.content_key
 
 
 class KnownLearning(NamedTuple):
@@ -215,7 +224,8 @@ class KnownLearning(NamedTuple):
     heads of what its creating event names in `supersedes`. `text` is problem
     and solution, to pair edited learnings of one place by likeness.
     `is_refused_above` says that an importer of more trusted places retracted or
-    rejected it, which a less trusted place does not take back.
+    rejected it, which a less trusted place does not take back. `is_restored` says
+    that an importer's retraction of it was undone.
     """
 
     id: str
@@ -232,6 +242,7 @@ class KnownLearning(NamedTuple):
     kept_at: frozenset[bytes] = frozenset()
     text: str = ""
     is_refused_above: bool = False
+    is_restored: bool = False
 
 
 class Known(NamedTuple):
@@ -266,11 +277,15 @@ class Change(NamedTuple):
     """One act an import plan asks for.
 
     `act` is one of record, supersede, propose, retract, add_source,
-    remove_source, reject, undo. `found` is the draft of record, supersede,
-    propose and add_source; `ids` the learnings acted upon (for supersede and
+    remove_source, reject, undo, take_back, withhold. `found` is the draft of record,
+    supersede, propose and add_source; `ids` the learnings acted upon (for supersede and
     propose: those replaced; for add_source none means the learning this very
     plan makes of the same content key; for remove_source the learning);
     `seq` the event an undo takes back; `source_id` what remove_source removes.
+    `olds` are spots of `Found` whose learnings this very plan makes, and which
+    are replaced too. A retract, reject, withhold or take_back (undo of its recording) with
+    `found` and no `ids` acts upon the learning this plan makes of it; `joined`
+    says that such a change follows, in the same transaction.
     """
 
     act: str
@@ -278,6 +293,8 @@ class Change(NamedTuple):
     ids: tuple[str, ...] = ()
     seq: int | None = None
     source_id: str | None = None
+    olds: tuple[tuple[bytes, bytes], ...] = ()
+    joined: bool = False
 
 
 class Diagnostic(NamedTuple):
@@ -302,6 +319,33 @@ class SessionText(NamedTuple):
     at: str | None
 
 
+class Past(NamedTuple):
+    """What a source says became of its own rows, by locator.
+
+    `replaced` names for a row those that it stands in for. `fates` are the
+    states that an export of a ledger tells, of every row of it: such a row is a
+    learning of its own, whatever others of it say. `origins` are the places where
+    that ledger had read a row; they are told, and identity never hangs on them.
+    """
+
+    replaced: Mapping[str, tuple[str, ...]] = {}
+    fates: Mapping[str, str] = {}
+    origins: Mapping[str, tuple[Source, ...]] = {}
+
+
+NO_PAST = Past()
+
+
+class Mark(NamedTuple):
+    """How a source was read and what it was then, for the next scan to know it by (`checkpoints`); `items` counts its
+    drafts. The digest is that of its content, '' when it was not made; it is keyed before it is written."""
+
+    how: str
+    stamp: str
+    digest: bytes
+    items: int
+
+
 class Reading(NamedTuple):
     """What an importer read from one kind of source at one trust.
 
@@ -316,6 +360,10 @@ class Reading(NamedTuple):
     independent sessions say is agreement. `summaries` are the client's own.
     `around` holds by locator the turn that a sentence was taken from: a
     private region may begin before it and end behind it.
+    `past` is what the source says became of its rows.
+    `marks` are what the files were that were read completely and without a
+    remark, by path; `passed` counts by path the drafts of sources that were
+    not read, because nothing of them had changed (they stand in `unread`).
     """
 
     importer: str
@@ -331,6 +379,9 @@ class Reading(NamedTuple):
     sessions: Mapping[str, str] = {}
     summaries: tuple[SessionText, ...] = ()
     around: Mapping[str, str] = {}
+    past: Past = NO_PAST
+    marks: Mapping[str, Mark] = {}
+    passed: Mapping[str, int] = {}
 
 
 def plain(value: Any) -> Any:

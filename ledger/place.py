@@ -29,6 +29,8 @@ first try most often and are next (20 writers x 50 appends of 3 ms: worst wait
 
 BESIDE = (
     *(".anchor", ".anchor.new", ".lock", ".queue", ".machine", ".written", ".edits", ".scanned"),
+    *(".watching", ".sweeping", ".swept", ".swept.new"),
+    *(".checkpoints", ".checkpoints.new"),
     *(".searched", ".searched.new", ".tokens", ".tokens.new", ".erased", ".erasing", ".copies"),
     *("-journal", "-wal", "-shm"),
 )

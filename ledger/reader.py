@@ -28,6 +28,7 @@ from ledger.errors import (
     StaleProjection,
     UnknownCategory,
 )
+from ledger.home import is_whole, uri_to_read
 from ledger.model import CATEGORIES, EVERYWHERE, PREFIX_CHARS, STATES, SUMMARY_HOURS, Head
 from ledger.query import Query
 from ledger.search import Match, Scope, Weighed
@@ -35,6 +36,9 @@ from ledger.settings import names_of
 
 if TYPE_CHECKING:
     from ledger import space
+
+NO_ROOM_TO_READ = (sqlite3.SQLITE_IOERR_SHMOPEN, sqlite3.SQLITE_IOERR_SHMSIZE, sqlite3.SQLITE_IOERR_SHMMAP)
+"""What SQLite says in WAL mode when a full disk has no room for the file that it makes beside it even to read."""
 
 POOL_MIN = 30
 """Fewest candidates that are put in their final order, whatever the limit."""
@@ -64,35 +68,28 @@ def open_reader(path: str, busy_ms: int = 2_000) -> "Reader":
 
 def _connect(path: str, busy_ms: int) -> sqlite3.Connection:
     """Open the file and read its first page; raise in this project's words."""
-    quoted = path.replace("%", "%25").replace("?", "%3f").replace("#", "%23")
-    uri, wait_s = f"file:{quoted}?{_mode(path)}", busy_ms / 1_000
     try:
-        connection = sqlite3.connect(uri, uri=True, timeout=wait_s, isolation_level=None, check_same_thread=False)
+        return _opened(uri_to_read(path), busy_ms)
+    except sqlite3.Error as error:
+        code = getattr(error, "sqlite_errorcode", 0)
+        if code not in NO_ROOM_TO_READ or not is_whole(path):
+            raise fault(error, path) from error
+    try:
+        return _opened(uri_to_read(path, is_at_rest=True), busy_ms)
     except sqlite3.Error as error:
         raise fault(error, path) from error
+
+
+def _opened(uri: str, busy_ms: int) -> sqlite3.Connection:
+    connection = sqlite3.connect(uri, uri=True, timeout=busy_ms / 1_000, isolation_level=None, check_same_thread=False)
     try:
         connection.execute("PRAGMA query_only = 1").fetchall()
         connection.execute("PRAGMA cache_size = -16000").fetchall()
         connection.execute(sql.FILE_IDENTITY).fetchall()
-    except sqlite3.Error as error:
+    except sqlite3.Error:
         connection.close()
-        raise fault(error, path) from error
+        raise
     return connection
-
-
-def _mode(path: str) -> str:
-    """Return how the file is opened: as one that cannot change where its disk is mounted read-only.
-
-    In WAL mode SQLite would want to make a file beside it even to read. What a
-    journal or -wal holds is not in the file, so that one of those is opened as usual.
-    """
-    try:
-        is_frozen = os.statvfs(path).f_flag & os.ST_RDONLY
-    except (AttributeError, OSError):
-        return "mode=rw"
-    if is_frozen and not any(os.path.exists(path + ending) for ending in ("-wal", "-journal")):
-        return "mode=ro&immutable=1"
-    return "mode=rw"
 
 
 def fault(error: Exception, path: str) -> LedgerError:

@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple, Protocol
 
 from ledger import chain, handover, ingest, private, query, sql, sql_log
+from ledger.checkpoints import Checkpoints
 from ledger.errors import BadInput, SameIdOtherContent
 from ledger.home import machine_of
 from ledger.ingest import Imported, Plan, Progress, Vanished
@@ -56,6 +57,7 @@ def run(
     again: bool = False,
     dry_run: bool = False,
     progress: Progress | None = None,
+    seen: Checkpoints | None = None,
 ) -> Imported:
     """Append what a reading of transcripts says; one of any other importer is `ingest.run`'s.
 
@@ -63,7 +65,7 @@ def run(
         GuardFailed, Locked, NoSpace …: what was appended before stays, the next import does the rest.
     """
     if reading.importer != KIND:
-        return ingest.run(ledger, reading, plan, vanished, again=again, dry_run=dry_run, progress=progress)
+        return ingest.run(ledger, reading, plan, vanished, again=again, dry_run=dry_run, progress=progress, seen=seen)
     fed, left_out = _fed(ledger, reading)
     folders = sorted({os.path.dirname(path) for path in fed.paths})
     fed = fed._replace(paths=fed.paths if len(fed.paths) <= PATHS_MAX else tuple(folders[:PATHS_MAX]))
@@ -71,18 +73,22 @@ def run(
     done: list[Imported] = []
     batch = None
     for drafts in rounds:
-        part = fed._replace(drafts=drafts, diagnostics=[] if done else fed.diagnostics)
+        part = fed._replace(
+            drafts=drafts, diagnostics=[] if done else fed.diagnostics, passed={} if done else fed.passed
+        )
         acts = _Acts(ledger, plan, contrary, dry_run=dry_run)
         done.append(
             ingest.run(ledger, part, acts.plan, vanished, again=again, dry_run=dry_run, progress=progress, batch=batch)
         )
         batch = done[-1].batch
+    if seen is not None and not dry_run:  # a bad line stays as it is, so that what is said of it is said once
+        seen.settle(fed.marks, ledger.store.head().seq)
     told = _summed(done)
     summaries = 0 if dry_run else _summarise(ledger, fed.summaries)
     remarks = [*dict.fromkeys(told.remarks), *left_out]
     if summaries:
         remarks.append(f"{summaries} summaries of sessions were kept; they are never recalled on a prompt")
-    return told._replace(remarks=remarks, candidates=_strongest(fed, told.made))
+    return told._replace(remarks=remarks, remedies=_strongest(fed, told.made))
 
 
 def _fed(ledger: Ledger, reading: Reading) -> tuple[Reading, list[str]]:
@@ -253,4 +259,4 @@ def _summed(done: Sequence[Imported]) -> Imported:
     return total
 
 
-_COUNTED = tuple(name for name in Imported._fields if name not in ("batch", "candidates", "made"))
+_COUNTED = tuple(name for name in Imported._fields if name not in ("batch", "remedies", "made"))

@@ -35,6 +35,7 @@ SETTINGS = {
     "private_markers": 'what begins and what ends a private region, as JSON: {"[[hide]]": "[[/hide]]"}',
     "project_aliases": 'other names of projects, as JSON: {"old-name": "name"}',
     "robots": "on: sessions without a person are shown learnings too; off (default): they are not",
+    "scan_exclude": 'places that `learnings scan` and `watch` leave out, as JSON: ["/path"] (keep it to one machine)',
     "scan_paths": 'more places that `learnings scan` reads, as JSON: ["/path"] (keep it to one machine)',
 }
 """Every setting, with what it is for."""
@@ -60,7 +61,7 @@ def check_setting(name: str, value: str) -> str:
         texts = [*found, *found.values()]
     elif name == "private_markers" and isinstance(found, dict) and len(found) <= MARKERS_MAX:
         texts = [text if isinstance(text, str) and 2 < len(text) <= 100 else None for text in (*found, *found.values())]
-    elif name in ("scan_paths", "off") and isinstance(found, list):
+    elif name in ("scan_paths", "scan_exclude", "off") and isinstance(found, list):
         texts = found
     else:
         texts = [None]

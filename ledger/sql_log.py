@@ -157,7 +157,10 @@ WHERE s.state = 'current' AND l.solution IS NOT NULL ORDER BY l.seq"""
 """What the live heads say of those superseded learnings that ever stood at a place."""
 
 ALL_SOURCES = """SELECT source_id, locator_key, event_seq, to_seq FROM source
-WHERE learning_id = ? ORDER BY source_id, from_seq"""
+WHERE learning_id = ? AND kind <> 'origin' ORDER BY source_id, from_seq"""
+KINDS_SINCE = "SELECT DISTINCT kind FROM event WHERE seq > :seq"
+PATHS_TOUCHED_SINCE = """SELECT s.path, max(t.seq) FROM touch AS t JOIN source AS s ON s.learning_id = t.id
+WHERE t.seq > :seq AND s.path IS NOT NULL GROUP BY s.path"""
 BLOCKED = """SELECT json_extract(data, '$.blocked') FROM event
 WHERE kind = 'payload.erased' AND json_array_length(data, '$.blocked') > 0 ORDER BY seq"""
 ERASED_TARGETS = "SELECT json_extract(data, '$.targets') FROM event WHERE kind = 'payload.erased' ORDER BY seq"

@@ -19,7 +19,7 @@ from sqlalchemy import Connection, Engine, create_engine, event, insert
 from sqlalchemy.exc import DBAPIError
 from sqlalchemy.pool import StaticPool
 
-from ledger import chain, erasures, place, project, purge, sql, sql_log, tables
+from ledger import chain, disk, erasures, place, project, purge, sql, sql_log, tables
 from ledger.errors import (
     Damaged,
     FileFault,
@@ -34,7 +34,9 @@ from ledger.errors import (
     Replaced,
     RolledBack,
     SameIdOtherContent,
+    UnsafePlace,
 )
+from ledger.home import uri_to_read
 from ledger.model import Actor, Event, Head, NewEvent, new_event_id, person
 from ledger.place import Anchor, WriteLock
 from ledger.results import Problem
@@ -125,9 +127,7 @@ class SqliteStore(Log):
     def _connect(self) -> Engine:
         # One connection, kept: StaticPool hands it to every transaction.
         def open_file() -> Any:
-            return self._sqlite.connect(
-                f"file:{quoted(self.path)}?mode=rw", uri=True, isolation_level=None, check_same_thread=False
-            )
+            return self._sqlite.connect(uri_to_read(self.path), uri=True, isolation_level=None, check_same_thread=False)
 
         engine = create_engine(
             "sqlite+pysqlite://", creator=open_file, poolclass=StaticPool, module=self._sqlite, hide_parameters=True
@@ -171,6 +171,13 @@ class SqliteStore(Log):
 
         What a killed maker left is empty once its journal is rolled back, so the next one makes it.
         """
+        folder = disk.synced(self.path)
+        if folder:
+            raise UnsafePlace(
+                f"{folder} is kept in step with other machines, which replaces a ledger whole by another one's; "
+                "nothing was written",
+                "name a place of this machine with --file or LEARNINGS_FILE; `learnings backup` and `export` go there",
+            )
         place.make_folder(self.path)
         place.make_file(self.path)
         place.check_modes(self.path)
@@ -187,7 +194,7 @@ class SqliteStore(Log):
                 project.create(raw)
                 raw.execute("COMMIT")
                 self.created = True
-                if wal_is_safe(self._sqlite.sqlite_version_info):
+                if wal_is_safe(self._sqlite.sqlite_version_info) and not disk.network(self.path):
                     raw.execute("PRAGMA journal_mode = WAL").fetchall()
             finally:
                 raw.close()
@@ -538,7 +545,7 @@ class SqliteStore(Log):
         with faults(self.path):
             with self._transaction(write=False) as connection:
                 self._hash_at(connection, 0)  # what a killed writer left is rolled back by now: read-only can open it
-            uri = f"file:{quoted(self.path)}?mode=ro"
+            uri = uri_to_read(self.path).replace("mode=rw", "mode=ro")
             raw: sqlite3.Connection = self._sqlite.connect(uri, uri=True, isolation_level=None)
             raw.execute(f"PRAGMA busy_timeout = {BUSY_MS}").fetchall()
             return raw
@@ -709,13 +716,26 @@ def faults(path: str) -> Iterator[None]:
         ) from None
 
 
+def _is_full(path: str) -> bool:
+    """Tell whether a disk has no room for the file of shared memory that WAL mode makes: a part of it is 32 KiB."""
+    try:
+        found = os.statvfs(os.path.dirname(path))
+    except (AttributeError, OSError):
+        return False
+    return found.f_bavail * found.f_frsize < 65_536
+
+
 def fault(error: Any, path: str) -> LedgerError:
     """Return the error of ours for one of SQLite's; the transaction was rolled back."""
     name = getattr(error, "sqlite_errorname", "") or ""
     words = str(error).lower()
     if "learnings are append-only" in words:
         return Refused("the database refused to change the log; nothing was written", "supersede or undo instead")
-    if name.startswith("SQLITE_FULL") or "disk is full" in words:
+    if (
+        name.startswith("SQLITE_FULL")
+        or "disk is full" in words
+        or (name.startswith("SQLITE_IOERR") and _is_full(path))
+    ):
         return NoSpace(f"no space left for {path}; nothing was written", "free some space and try again")
     if name == "SQLITE_READONLY_DBMOVED":
         return Replaced(

@@ -30,7 +30,7 @@ from importers.projects import project_of
 from ledger.errors import BadArgument, GuardFailed, LedgerError
 from ledger.frame import NOTE, clean, clean_all
 from ledger.home import working_folder
-from ledger.model import agent
+from ledger.model import TRUST_NOTES, Actor, agent
 from mcp_server import tools
 from mcp_server.arguments import Gate, tool_files
 from mcp_server.heard import Heard
@@ -194,10 +194,18 @@ def noted(where: str, error: BaseException) -> str:
     return fault
 
 
+def _actor(env: Mapping[str, str]) -> Actor:
+    """Return who acts in this session: an agent, worth what a note of its is where nobody sits in front of it."""
+    from ledger.sessions import caller
+
+    who = agent(f"mcp-{os.urandom(8).hex()}")
+    return who._replace(trust=TRUST_NOTES) if caller(env, "").is_robot else who
+
+
 def run(path: str, project: str | None, env: Mapping[str, str]) -> int:
     """Serve on stdio until the client closes standard input; return the exit status."""
     logging.getLogger().addHandler(logging.NullHandler())  # else the SDK's records, tracebacks included, go to stderr
-    session = Session(path, project or project_of(working_folder()), agent(f"mcp-{os.urandom(8).hex()}"), asked=[])
+    session = Session(path, project or project_of(working_folder()), _actor(env), asked=[])
     desk = Desk(session, env)
     server = Server(
         NAME,

@@ -317,7 +317,7 @@ def import_learnings(session: Session, given: dict[str, Any]) -> dict[str, Any]:
             for reading in readings
         ]
     total = ingest.together(done)
-    del total["candidates"]  # what was inferred is a person's to look at
+    del total["remedies"]  # what was inferred is a person's to look at
     total["truncated"] = len(total["diagnostics"]) > DIAGNOSTICS_MAX
     return total | {"diagnostics": total["diagnostics"][:DIAGNOSTICS_MAX]}
 
@@ -333,7 +333,7 @@ def _kept_turns(ledger: "Ledger", paths: Sequence[str], home: str, is_dry: bool)
     if is_dry or not paths or not all(is_own(path, home) for path in paths):
         yield
         return
-    with book_of(ledger, session_project, time.time(), VERSION, whole=False) as book, into(book):
+    with book_of(ledger.path, ledger, session_project, time.time(), VERSION, whole=False) as book, into(book):
         yield
         book.settle(mark_of(ledger))
 

@@ -50,6 +50,15 @@ def copied(path: str, to: str) -> str:
     return to
 
 
+class Wal:
+    """The standard driver, said to be one that may write in WAL mode."""
+
+    sqlite_version_info = (99, 0, 0)
+
+    def __getattr__(self, name: str) -> object:
+        return getattr(sqlite3, name)
+
+
 @contextmanager
 def opened(path: str) -> Iterator[sqlite3.Connection]:
     """Open a file as any SQL shell would, and commit each statement."""

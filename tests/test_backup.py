@@ -11,6 +11,7 @@ import pytest
 from children import end, fork, kill
 from command import Inside, Shell, refused
 from erased import PROBLEM, SOLUTION, TOKEN, holding
+from rows import Wal
 
 from ledger import backup, erase, erasures
 from ledger.errors import Unerased
@@ -60,8 +61,6 @@ def test_a_backup_is_one_private_file_that_verifies_with_its_anchor(inside: Insi
 
 def test_a_backup_of_a_file_in_wal_mode_needs_no_sidecar(path: str, tmp_path: Path) -> None:
     """What stands in the log of pages is in the copy, which is one file."""
-    from test_erase import Wal
-
     from ledger.store_sqlite import SqliteStore
 
     with Ledger(SqliteStore(path, sqlite=Wal(), create=True)) as ledger:

@@ -12,6 +12,7 @@ import string
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
+import other_memories as other
 import pytest
 from command import Inside, Shell
 from hooked import environment, payload, ran, repository
@@ -162,6 +163,39 @@ def notes(inside: Inside, canaries: Canaries, laid: set[Path], folder: Path) -> 
     inside("import", str(memory), "--project", canaries.short("import --project"))
 
 
+def others(inside: Inside, canaries: Canaries, laid: set[Path], folder: Path) -> None:
+    """Put secrets into every text of other tools' memories, their names, tags and projects, and what stays out."""
+    there = folder / "theirs"
+    there.mkdir()
+    text, short = canaries.text, canaries.short
+    rows = (
+        other.memory(1, text("store"), tags=f"project:{short('store project')},{short('store tag')}"),
+        other.memory(2, "a b", memory_type=short("store type"), metadata=json.dumps({"access_queries": text("trail")})),
+        other.memory(3, text("store deleted"), deleted_at=1.5),
+        other.memory(4, "c d", superseded_by=short("store link")),
+    )
+    other.store(there / "m.db", *rows)
+    other.history(there / "h.db", (short("history id"), None, text("history"), "ADD"))
+    entity = {"type": "entity", "name": short("graph name"), "entityType": short("graph type"), "observations": []}
+    memory = {"id": short("list id"), "memory": text("list"), "metadata": {"project": short("list project")}}
+    written = {
+        "m.json": other.exported(*rows[:2]).replace(b"box-a", short("export host").encode()),
+        "l.json": json.dumps({"results": [memory]}).encode(),
+        "g.jsonl": json.dumps(entity | {"observations": [text("graph")]}).encode(),
+        "GEMINI.md": f"## Gemini Added Memories\n- {text('gemini')}\n".encode(),
+        "USER.md": f"{text('hermes')}\n\u00a7\n{short('hermes short')}\n".encode(),
+        "r.mdc": f"---\ndescription: {short('rule about')}\n---\n{text('rule')}\n".encode(),
+        "c.md": f"---\npermalink: {short('permalink')}\n---\n- [{short('observed')}] {text('note')}\n".encode(),
+        "r.csv": f'q,a,t\n"{text("row")}",{short("row cell")},{short("row tag")}\n'.encode(),
+        "bad.csv": f"{short('header')},a\n1,2\n".encode(),
+    }
+    for name, data in written.items():
+        (there / name).write_bytes(data)
+    laid.update(there.iterdir())
+    for path in sorted(there.iterdir()):
+        inside("import", str(path), *(("--map", "problem=q,solution=a,tags=t") if path.suffix == ".csv" else ()))
+
+
 def hooks(inside: Inside, canaries: Canaries, laid: set[Path], folder: Path) -> None:
     """Put secrets into every field of every hook's input, and into what is no input at all."""
     here = repository(folder)
@@ -242,6 +276,7 @@ def server(inside: Inside, canaries: Canaries, laid: set[Path], folder: Path) ->
 DOORS: dict[str, Callable[[Inside, Canaries, set[Path], Path], None]] = {
     "command line": command_line,
     "notes": notes,
+    "others": others,
     "hooks": hooks,
     "server": server,
 }

@@ -10,7 +10,8 @@ from pathlib import Path
 import pytest
 from command import Inside, Shell, refused, without_override
 
-from ledger import cli_call
+from ledger import cli_call, errors
+from ledger.errors import LedgerError
 from ledger.model import CATEGORIES, PROBLEM_CHARS, learning_id, new_event_id
 from ledger.place import WriteLock
 
@@ -383,3 +384,12 @@ def test_a_damaged_log_does_not_verify(inside: Inside, shell: Shell) -> None:
     assert done.code == 39
     assert done.document["ok"] is False
     assert 1 in [problem["seq"] for problem in done.document["problems"]]
+
+
+def test_each_error_has_an_exit_status_of_its_own() -> None:
+    """A script tells a text that only echoes from a doctor that found something."""
+    kinds = [kind for kind in vars(errors).values() if isinstance(kind, type) and issubclass(kind, LedgerError)]
+    own = [kind.exit_code for kind in kinds if "exit_code" in vars(kind)]
+
+    assert len(own) == len(set(own))
+    assert all(0 < code < 126 for code in own)

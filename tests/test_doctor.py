@@ -20,10 +20,12 @@ from ledger import (
     doctor_check,
     doctor_client,
     doctor_file,
+    doctor_http,
     doctor_notes,
     doctor_server,
     doctor_told,
     doctor_use,
+    erasures,
     gate,
     handover,
     meaning,
@@ -697,6 +699,68 @@ def test_what_waits_and_what_was_given_up_for_room_is_told(healthy: Home, monkey
     assert "1 file for the next scan, 1 file for the offline pass; the oldest came 3 days ago" in waits.message
     assert "1 record given up in 30 days" in gone.message
     assert (waits.ok, waits.is_remark, gone.ok, gone.is_remark) == (True, True, True, True)
+
+
+def test_an_erasure_that_is_not_finished_is_told(healthy: Home) -> None:
+    """A kill, a full disk or a reader left it half done: the bytes are still there."""
+    before = of_file(healthy)["erasure"]
+    erasures.keep_pending(healthy.file)
+    left = of_file(healthy)["erasure"]
+
+    assert before.ok
+    assert not left.ok
+    assert "learnings erase --again" in left.message
+
+
+def remote(home: Home) -> dict[str, Check]:
+    """Return the check of what goes over HTTP, after the set-up with a server elsewhere."""
+    return by_id(doctor_http.checks(home.around, doctor_client.told(home.around).remote))
+
+
+@pytest.fixture
+def afar(home: Home) -> Path:
+    """Let Claude Code reach a server with a token; return the token's file."""
+    path = home.folder / "token"
+    made = ["token", "create", "laptop", "--save", str(path)]
+    assert cli.main(["--file", home.file, *made]) == 0
+    url = ["--http", "http://127.0.0.1:8765/mcp", "--token-file", str(path)]
+    assert cli.main(["setup", "claude-code", "--file", home.file, *url]) == 0
+    return path
+
+
+def test_a_server_afar_is_named_and_not_called(home: Home, afar: Path) -> None:
+    """Nothing listens at its address, and that is not found out."""
+    check = remote(home)["http"]
+
+    assert (check.ok, check.is_remark) == (True, False)
+    assert "http://127.0.0.1:8765/mcp is reached with a token and was not called" in check.message
+    assert "this ledger lets in 1 token" in check.message
+
+
+def test_without_a_server_afar_and_tokens_nothing_is_said_of_them(healthy: Home) -> None:
+    """Most people have neither."""
+    assert remote(healthy) == {}
+
+
+@pytest.mark.parametrize("act", [Path.unlink, lambda path: path.chmod(0o644)], ids=["gone", "others-read-it"])
+def test_a_token_that_the_client_cannot_send_is_told(home: Home, afar: Path, act: Callable[[Path], None]) -> None:
+    """Its file is gone, or is refused because others may read it."""
+    act(afar)
+
+    check = remote(home)["http"]
+
+    assert not check.ok
+    assert "token" in check.message
+
+
+def test_a_token_that_ends_soon_is_a_remark(home: Home, afar: Path) -> None:
+    """Two weeks before its end there is time for another."""
+    home.now += 355 * DAY_S
+
+    check = remote(home)["http"]
+
+    assert check.is_remark
+    assert "laptop" in check.message
 
 
 def test_sessions_that_were_set_aside_are_named(healthy: Home) -> None:

@@ -18,6 +18,7 @@ from command import Inside, Shell, refused
 from dump import dump
 from erased import PROBLEM, SOLUTION, TOKEN, holding
 from hooked import PROMPT, repository
+from rows import Wal
 from talk import said, talking
 
 from ledger import chain, erase, erasures, handover, needles
@@ -623,15 +624,6 @@ def test_a_running_server_serves_no_erased_word(tmp_path: Path, monkeypatch: pyt
 
 
 # -- pending ----------
-
-
-class Wal:
-    """The standard driver, said to be one that may write in WAL mode."""
-
-    sqlite_version_info = (99, 0, 0)
-
-    def __getattr__(self, name: str) -> object:
-        return getattr(sqlite3, name)
 
 
 def test_in_wal_mode_the_bytes_leave_with_the_log_of_pages(path: str) -> None:

@@ -11,7 +11,7 @@ import json
 import os
 import shutil
 import sqlite3
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from contextlib import closing
 from pathlib import Path
 
@@ -19,12 +19,15 @@ import pytest
 from children import Say, done, mount_small
 from command import without_override
 from hooked import PROMPT, environment, payload, ran, repository
-from rows import opened, verified
+from rows import Wal, opened, verified
 
 from ledger.cli import main
+from ledger.errors import NoSpace
 from ledger.ledger import Ledger
 from ledger.model import Draft
 from ledger.place import read_anchor
+from ledger.reader import open_reader
+from ledger.store_sqlite import SqliteStore
 
 DISK_KB = 6_000
 ROOMS_KB = (0, 4, 8, 16, 32, 64, 128, 256, 512)
@@ -157,6 +160,32 @@ def test_a_full_disk_is_said_and_leaves_the_ledger_as_before_or_as_after(tmp_pat
     assert len({row["after"] for row in rows if row["code"]}) <= (2 if name == "import" else 1)
 
 
+def test_in_wal_mode_a_full_disk_is_said_and_read_from(tmp_path: Path) -> None:
+    """There the first thing without room is a file that SQLite makes beside the ledger, and it names another error."""
+
+    def act(folder: str, say: Say) -> None:
+        file = os.path.join(folder, "data", "ledger.db")
+        known(file)
+        in_wal_mode(file)
+        was = Path(file).read_bytes()
+        filled(folder, 0)
+        with pytest.raises(NoSpace, match="nothing was written"), Ledger(SqliteStore(file, sqlite=Wal())) as ledger:
+            ledger.record(Draft("a new one", "do this", "env", "demo"))
+        answer = spoken("--file", file, "query", "pgcat PGX4711", "--project", "demo")
+        say(json.dumps([*answer, Path(file).read_bytes() == was]))
+
+    ((code, text, err, is_same),) = map(json.loads, on_a_small_disk(tmp_path / "disk", act))
+
+    assert (code, err, is_same) == (0, "", True)
+    assert "6543" in text
+
+
+def in_wal_mode(file: str) -> None:
+    """Let a ledger keep its journal as a fresh SQLite does."""
+    with closing(sqlite3.connect(file)) as connection:
+        assert connection.execute("PRAGMA journal_mode = WAL").fetchone() == ("wal",)
+
+
 def reads_only(folder: str) -> None:
     """Let nothing be written below a mount any more."""
     libc = ctypes.CDLL(None, use_errno=True)
@@ -201,8 +230,8 @@ def asked(file: str, notes: str, folder: str, say: Say) -> None:
     """Say how every command ends, and every hook."""
     here = repository(Path(notes))
     named = {"ID": "1", "NOTES": notes, "OUT": os.path.join(folder, "out.jsonl")}
-    with closing(sqlite3.connect(f"file:{file}?mode=ro", uri=True)) as connection:
-        named["ID"] = str(connection.execute("SELECT id FROM learning ORDER BY seq LIMIT 1").fetchone()[0])
+    with open_reader(file) as reader:
+        named["ID"] = str(reader.rows("SELECT id FROM learning ORDER BY seq LIMIT 1", {})[0][0])
     for kind, many in (("read", READS), ("write", WRITES)):
         for words in many:
             found = spoken("--file", file, *(named.get(word, word) for word in words))
@@ -231,10 +260,13 @@ def bound_by_modes() -> None:
             raise OSError(ctypes.get_errno(), "capset")
 
 
-def judged(lines: list[str]) -> None:
-    """Hold every answer: what reads answers, what writes says why it does not, a hook says nothing of it."""
-    rows = [json.loads(line) for line in lines]
-    assert len(rows) > 30
+def judged(lines: Iterable[str], wal: bool = False) -> None:
+    """Hold every answer: what reads answers, what writes says why it does not, a hook says nothing of it.
+
+    In WAL mode an older SQLite refuses to write at all, for another reason, which is left out here.
+    """
+    rows = [row for row in map(json.loads, lines) if not (wal and row[0] == "write")]
+    assert len(rows) > (20 if wal else 30)
     faults = []
     for kind, what, code, out, err in rows:
         is_right = {
@@ -267,29 +299,29 @@ def test_from_a_disk_that_is_mounted_read_only_everything_is_read_and_nothing_wr
 
 def test_from_a_disk_that_is_mounted_read_only_a_ledger_in_wal_mode_is_read(tmp_path: Path) -> None:
     """Nothing can be made beside it, which SQLite would want; and nobody can change it."""
+    notes = tmp_path / "notes"
+    notes.mkdir()
 
     def act(folder: str, say: Say) -> None:
         file = os.path.join(folder, "data", "ledger.db")
         known(file)
-        with closing(sqlite3.connect(file)) as connection:
-            assert connection.execute("PRAGMA journal_mode = WAL").fetchone() == ("wal",)
+        in_wal_mode(file)
         reads_only(folder)
-        for words in (["query", "pgcat PGX4711", "--project", "demo"], ["list"], ["export"], ["stats"]):
-            say(json.dumps(spoken("--file", file, *words)))
+        asked(file, str(notes), folder, say)
 
-    rows = [json.loads(line) for line in on_a_small_disk(tmp_path / "disk", act)]
-
-    assert [code for code, *_ in rows] == [0] * 4
-    assert "6543" in rows[0][1]
+    judged(on_a_small_disk(tmp_path / "disk", act), wal=True)
 
 
-def test_from_a_file_without_write_permission_everything_is_read_and_nothing_written(tmp_path: Path) -> None:
+@pytest.mark.parametrize("wal", [False, True])
+def test_from_a_file_without_write_permission_everything_is_read_and_nothing_written(tmp_path: Path, wal: bool) -> None:
     """The same where only the modes say so, for a user whom modes bind."""
     notes = tmp_path / "notes"
     notes.mkdir()
     (notes / "memory.md").write_text("---\nname: n\n---\nUse port 7.\n")
     file = tmp_path / "disk" / "data" / "ledger.db"
     known(str(file))
+    if wal:
+        in_wal_mode(str(file))
     was = file.read_bytes()
     for path in file.parent.iterdir():
         path.chmod(0o400)
@@ -302,5 +334,5 @@ def test_from_a_file_without_write_permission_everything_is_read_and_nothing_wri
 
     lines = done(act).said
     file.parent.chmod(0o700)
-    judged(lines)
+    judged(lines, wal)
     assert file.read_bytes() == was

@@ -10,7 +10,7 @@ import pytest
 from importers import export, files, registry
 from importers.files import Unread
 from ledger.errors import BadArgument
-from ledger.model import Reading
+from ledger.model import Reading, Source
 
 NOTE = "---\nname: Pooler port\ntype: reference\n---\nThe pooler listens on 6543.\n"
 
@@ -271,11 +271,14 @@ def lines(*rows: object) -> list[bytes]:
     return [row if isinstance(row, bytes) else json.dumps(row).encode() + b"\n" for row in (HEADER, *rows)]
 
 
-def test_an_export_comes_back_as_drafts_of_its_current_learnings() -> None:
-    """Others are counted; what the file claims about trust and state is not believed."""
-    parsed = export.parse(lines(ROW, {**ROW, "id": "lrn_bbbb", "state": "superseded"}), "/x/e.jsonl")
+def test_an_export_comes_back_as_drafts_with_what_became_of_them() -> None:
+    """States and links are told beside the drafts; what the file claims about trust is not believed."""
+    old = {**ROW, "id": "lrn_bbbb", "state": "superseded", "observed_at": None, "superseded_by": ["lrn_aaaa"]}
+    placed = {**ROW, "sources": [{"kind": "memory-note", "locator": "memory-note:/m/a.md#"}]}
 
-    (draft,) = parsed.drafts
+    parsed = export.parse(lines(placed, old), "/x/e.jsonl")
+
+    draft, replaced = parsed.drafts
     assert (draft.problem, draft.solution, draft.category, draft.project, draft.tags) == (
         "where does the pooler listen",
         "on 6543",
@@ -285,7 +288,10 @@ def test_an_export_comes_back_as_drafts_of_its_current_learnings() -> None:
     )
     assert draft.source == ("export", "export:0b9c:lrn_aaaa", "/x/e.jsonl", 2)
     assert draft.observed_at == "2026-10-01T00:00:00.000000Z"
-    assert [one.code for one in parsed.diagnostics] == ["export-not-current"]
+    assert replaced.observed_at == "2026-11-30T00:00:00.000000Z"
+    assert parsed.past.replaced == {"export:0b9c:lrn_aaaa": ("export:0b9c:lrn_bbbb",)}
+    assert parsed.past.fates == {"export:0b9c:lrn_aaaa": "current", "export:0b9c:lrn_bbbb": "superseded"}
+    assert parsed.past.origins["export:0b9c:lrn_aaaa"] == (Source("origin", "origin:memory-note:/m/a.md#"),)
     assert parsed.whole == {"export:0b9c:lrn_aaaa", "export:0b9c:lrn_bbbb"}
 
 
@@ -305,6 +311,7 @@ def test_an_export_comes_back_as_drafts_of_its_current_learnings() -> None:
         b'{"id": "' + b"x" * (1 << 20) + b'"}',
         json.dumps({**ROW, "category": "other"}).encode(),
         json.dumps({**ROW, "problem": " "}).encode(),
+        json.dumps({**ROW, "state": "gone"}).encode(),
         json.dumps({**ROW, "solution": 7}).encode(),
     ],
 )

@@ -142,6 +142,8 @@ PROMISES = {
             "test_ingest::test_an_import_records_every_note_once",
             "test_ingest::test_what_a_person_retracted_stays_back_through_rescan_rename_and_copy",
             "test_ingest::test_an_undone_import_stays_undone",
+            "test_other_memories::test_what_a_person_undid_of_a_lineage_stays_undone",
+            "test_other_memories::test_imports_in_any_order_and_repeated_end_alike",
             "test_ledger::test_an_agent_does_not_bring_back_what_a_person_took_back",
             "test_sessions_in::test_again_a_fork_and_a_resumed_copy_add_nothing",
             "test_sessions_in::test_what_a_person_undid_stays_undone",

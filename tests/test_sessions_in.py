@@ -313,7 +313,7 @@ def test_a_remedy_is_inferred_and_not_shown_unasked(inside: Inside, tmp_path: Pa
     assert one["problem"] == "`uvicorn app:api` fails: ModuleNotFoundError: No module named 'orjson'"
     assert (one["solution"], one["category"], one["trust"]) == ("run `uv add orjson`", "bug-fix", 0)
     assert [item["id"] for item in inside.document("review")["items"]] == [one["id"]]
-    assert [item["id"] for item in done["candidates"]] == [one["id"]]
+    assert [item["id"] for item in done["remedies"]] == [one["id"]]
     assert inside.document("recall", one["problem"], "--project", "shop")["ids"] == []
 
 
@@ -357,7 +357,7 @@ def test_the_first_scan_shows_the_ten_strongest(inside: Inside, tmp_path: Path) 
     assert len(shown) == 10
     assert "make part7" in shown[0]
     assert inside.document("review")["waiting"] == 11
-    assert told["candidates"] == []
+    assert told["remedies"] == []
 
 
 def test_one_undo_takes_back_a_whole_import(inside: Inside, tmp_path: Path) -> None:

@@ -564,3 +564,25 @@ def test_a_persons_import_of_a_repository_is_tier_one(inside: Inside, tmp_path: 
     inside.document("import", str(notes))
 
     assert inside.document("stats")["trust"] == {"1": 1}
+
+
+@pytest.mark.parametrize("env", [{"CLAUDE_CODE_ENTRYPOINT": "sdk-cli"}, {"CLAUDE_CODE_SESSION_ATTENDED": "0"}])
+def test_an_agent_that_nobody_sits_in_front_of_replaces_nothing_of_one_with_a_person(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, env: dict[str, str]
+) -> None:
+    """What it says is worth what a note is: it stands, is recalled, and only proposes to replace what is worth more."""
+    file = tmp_path / "data" / "ledger.db"
+    with Ledger.init(str(file)) as ledger, ledger.acting(agent("interactive")):
+        old = ledger.record(POOLER).id
+    for name, value in env.items():
+        monkeypatch.setenv(name, value)
+
+    with talking(file, "auto", "--project", "demo") as robot:
+        own = robot.document("record_learning", problem="quoll tests are slow", solution="run them apart")
+        better = {"problem": POOLER.problem, "solution": "use port 7777", "reason": "I was told so"}
+        robot.call("supersede_learning", {"old": old, **better})
+
+    with Ledger.open(str(file)) as ledger:
+        found = {row.id: row for row in ledger.reader.get([own["id"], old])}
+        assert (found[own["id"]].trust, found[own["id"]].state) == (TRUST_NOTES, "current")
+        assert found[old].state == "current"

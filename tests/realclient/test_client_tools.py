@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 
 from ledger.ledger import Ledger
+from ledger.model import TRUST_NOTES
 from realclient.client import PROJECT, Home
 from realclient.known import GATE
 from realclient.stub import Reply, Request
@@ -69,7 +70,7 @@ def test_what_is_recorded_and_superseded_is_in_the_ledger(ready: Home) -> None:
     assert recorded["id"] not in [hit["id"] for hit in found["hits"]]
     with Ledger.open(str(ready.ledger)) as ledger:
         assert ledger.reader.get([replaced["id"]])[0].project == PROJECT
-        assert ledger.reader.get([replaced["id"]])[0].trust == 3
+        assert ledger.reader.get([replaced["id"]])[0].trust == TRUST_NOTES, "nobody sits in front of it"
         assert ledger.reader.get([recorded["id"]])[0].state == "superseded"
 
 
