@@ -321,10 +321,19 @@ class _Scan:
             told += f"\n{self.notes.trust(path)}"
         self.looks[path] = now = _look(path, told, is_database=importer is None)
         kinds = [importer] if importer is not None else [one for one in table() if one.database is not None]
-        if importer is not None and importer.by_place and not _is_kept(path):
+        if importer is not None and importer.by_place and self._is_unheard(path, now, importer):
             return None
         passing = ((one, self._unchanged(now, one)) for one in kinds)
         return next(((one, items) for one, items in passing if items is not None), None)
+
+    def _is_unheard(self, path: str, now: Look, importer: Importer) -> bool:
+        """Tell whether the session index needs something of a transcript; one that the ledger does not know is read
+        from its beginning, whatever that index has read of it."""
+        from importers import transcript
+
+        if self.seen is not None and not self.seen.knows(now._replace(how=importer.kind + now.how)):
+            transcript.hear_whole(path)
+        return transcript.is_unread(path)
 
     def _unchanged(self, now: Look, importer: Importer) -> int | None:
         return self.seen.unchanged(now._replace(how=importer.kind + now.how)) if self.seen is not None else None
@@ -431,13 +440,6 @@ class _Scan:
             part.marks,
             part.passed,
         )
-
-
-def _is_kept(path: str) -> bool:
-    """Tell whether the session index needs nothing of a transcript that has not changed."""
-    from importers.transcript import is_kept
-
-    return is_kept(path)
 
 
 def _look(path: str, told: str, *, is_database: bool) -> Look:

@@ -345,7 +345,7 @@ def opened(path: str) -> Iterator[Transcript]:
         with _stream(path) as stream:
             yield Transcript(stream, path)
         return
-    with _followed(path, run.book) as found:
+    with _followed(path, run.book, whole=path in run.whole) as found:
         yield found
     for aside in run.asides.of(path):
         with suppress(Unread), _followed(aside, run.book) as found:
@@ -377,14 +377,27 @@ def _stream(path: str) -> Iterator[BinaryIO]:
         yield stream
 
 
+def is_unread(path: str) -> bool:
+    """Tell whether a book is open that has not read all of a transcript, or of its subagents'."""
+    run = _RUN.get()
+    return run is not None and not all(map(run.book.is_unchanged, [path, *run.asides.of(path)]))
+
+
+def hear_whole(path: str) -> None:
+    """Let a transcript be read from its beginning, whatever a book that is open has read of it."""
+    run = _RUN.get()
+    if run is not None:
+        run.whole.add(path)
+
+
 @contextmanager
-def _followed(path: str, book: "Book") -> "Iterator[Transcript]":
+def _followed(path: str, book: "Book", *, whole: bool = False) -> "Iterator[Transcript]":
     """Open a transcript where its last reading ended; an unchanged one is not opened and says nothing."""
-    if book.is_unchanged(path):
+    if not whole and book.is_unchanged(path):
         yield Transcript(BytesIO(), path)
         return
     with _stream(path) as stream:
-        yield Followed(stream, path, book)
+        yield Followed(stream, path, book, whole=whole)
 
 
 class _Run:
@@ -392,6 +405,7 @@ class _Run:
 
     def __init__(self, book: "Book") -> None:
         self.book, self.asides = book, asides.Asides()
+        self.whole: set[str] = set()
 
 
 class Book(Protocol):
@@ -413,9 +427,10 @@ class Book(Protocol):
 class Followed(Transcript):
     """A transcript whose new turns go into a book as they are read; `fresh` is the line from which they are new."""
 
-    def __init__(self, stream: BinaryIO, path: str, book: Book) -> None:
+    def __init__(self, stream: BinaryIO, path: str, book: Book, *, whole: bool = False) -> None:
         self._book = book
         at, line, self.fresh = book.begins(path, stream)
+        at, line = (0, 1) if whole else (at, line)
         stream.seek(at)
         super().__init__(stream, path, line, at)
 

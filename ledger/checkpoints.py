@@ -128,6 +128,10 @@ class Checkpoints:
         entry = self._entry(now)
         return entry.items if entry is not None and now.stamp and entry.stamp == now.stamp else None
 
+    def knows(self, now: Look) -> bool:
+        """Tell whether all that a source once said is in the ledger, whatever was added to it since."""
+        return self._entry(now) is not None
+
     def same(self, now: Look, content: bytes) -> int | None:
         """Return how many drafts a source makes whose content is what it was, whatever its times are, None for others.
 

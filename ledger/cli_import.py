@@ -7,7 +7,7 @@ which can be undone by itself.
 
 import os
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
@@ -15,11 +15,10 @@ from ledger.cli_call import DRY_RUN, Arg, Call, Result, command
 from ledger.cli_progress import bar
 from ledger.cli_text import short
 from ledger.errors import BadArgument, BadInput
-from ledger.model import TRUST_NOTES, Reading, schema_path, shortened
+from ledger.model import TRUST_NOTES, schema_path, shortened
 
 if TYPE_CHECKING:
     from importers.kinds import Importer
-    from ledger.checkpoints import Checkpoints
     from ledger.ledger import Ledger
 
 EXAMPLE = "example"
@@ -78,35 +77,30 @@ def imported(call: Call, paths: list[str], project: str | None, rows: "Importer 
     from importers.contrary import Standing
     from importers.plan import plan, vanished
     from importers.registry import scan_paths
+    from importers.transcript import into
     from ledger import capture, ingest, pairs, sessions_in
-    from ledger.cli_sources import kept_turns, settled
+    from ledger.cli_said import booked
+    from ledger.cli_sources import settled
+    from ledger.turns_add import mark_of
 
     home = os.path.expanduser("~")
-
-    # What is wrong with the arguments is said before a ledger is made for them.
-    is_there = any(os.path.lexists(os.path.expanduser(path)) for path in paths)
-    scan_paths([] if is_there else paths, project, None, home, rows=rows)
-
-    def read(seen: "Checkpoints | None") -> list[Reading]:
-        # The bundled notes are trusted alike wherever they are installed, inside a repository or not.
-        bundled = os.path.realpath(schema_path(EXAMPLE))
-        with bar("reading") as progress:
-            return [
-                reading._replace(trust=TRUST_NOTES) if reading.paths == (bundled,) else reading
-                for reading in scan_paths(paths, project, progress, home, rows=rows, seen=seen)
-            ]
-
-    again, is_dry = bool(call.given.again), bool(call.given.dry_run)
-    how = {"again": again, "dry_run": is_dry}
+    how = {"again": call.given.again, "dry_run": call.given.dry_run}
     done = []
-    with (
-        opened(call) as ledger,
-        said_when_interrupted(call, ledger),
-        kept_turns(call, ledger, again=again, is_dry=is_dry),
-    ):
-        seen = ingest.seen_by(ledger)
-        readings = read(None if again or rows is not None else seen)
-        before = ledger.store.head().seq
+    with ExitStack() as held:
+        # A ledger that is there says what need not be read; one that is not is made when something was read.
+        known = held.enter_context(opened(call)) if os.path.exists(call.file) else None
+        passing = ingest.seen_by(known) if known is not None and not call.given.again and rows is None else None
+        book = None if call.given.dry_run else held.enter_context(booked(call, known, whole=call.given.again))
+        with bar("reading") as progress, into(book):
+            # The bundled notes are trusted alike wherever they are installed, inside a repository or not.
+            bundled = os.path.realpath(schema_path(EXAMPLE))
+            readings = [
+                reading._replace(trust=TRUST_NOTES) if reading.paths == (bundled,) else reading
+                for reading in scan_paths(paths, project, progress, home, rows=rows, seen=passing)
+            ]
+        ledger = known or held.enter_context(opened(call))
+        held.enter_context(said_when_interrupted(call, ledger))
+        seen, before = passing or ingest.seen_by(ledger), ledger.store.head().seq
         if not call.given.dry_run:
             done += settled(ledger)
         for reading in readings:
@@ -114,8 +108,9 @@ def imported(call: Call, paths: list[str], project: str | None, rows: "Importer 
                 with bar("recording") as progress:
                     one = sessions_in.run(ledger, part, plan, vanished, Standing, progress=progress, seen=seen, **how)
                 done.append(one)
-        if not call.given.dry_run:
+        if book is not None:
             seen.save()
+            book.settle(mark_of(ledger))
         near = pairs.brought(ledger.reader, before)
     document = ingest.together(done) | {"near": near}
     said_aside(call, document)

@@ -222,7 +222,7 @@ def _rebuilt(call: Call) -> Result:
             lambda: [f"would read {_counted_of(len(paths) - len(lost), 'transcript')} anew"],
         )
     begin_anew(call.file)
-    with call.writing(create=True) as ledger, book_of(ledger) as book:
+    with call.writing(create=True) as ledger, book_of(call.file, ledger) as book:
         for path in paths:
             if path not in lost:
                 _read(call, path, book)
@@ -243,22 +243,19 @@ def _read(call: Call, path: str, book: "Book") -> None:
         call.remark(f"{path}: {error.message}")
 
 
-def book_of(ledger: "Ledger", *, whole: bool = False) -> "Book":
-    """Return the book that transcripts go into as an import reads them."""
+def book_of(path: str, ledger: "Ledger | None", *, whole: bool = False) -> "Book":
+    """Return the book that transcripts go into as an import reads them; None stands for a ledger that is yet to be."""
     from importers.projects import session_project
     from importers.transcript import VERSION
     from ledger import turns_add
 
-    return turns_add.book_of(ledger, session_project, time.time(), VERSION, whole=whole)
+    return turns_add.book_of(path, ledger, session_project, time.time(), VERSION, whole=whole)
 
 
 @contextmanager
-def booked(call: Call, ledger: "Ledger", *, whole: bool = False) -> "Iterator[Book]":
-    """Keep the turns of transcripts that are read, and settle that when the import is through."""
-    from ledger.turns_add import mark_of
-
-    with book_of(ledger, whole=whole) as book:
+def booked(call: Call, ledger: "Ledger | None", *, whole: bool = False) -> "Iterator[Book]":
+    """Keep the turns of transcripts that are read; the caller settles that when the import is through."""
+    with book_of(call.file, ledger, whole=whole) as book:
         yield book
         for text in book.remarks:
             call.remark(text)
-        book.settle(mark_of(ledger))

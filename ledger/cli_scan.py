@@ -28,7 +28,6 @@ from ledger.cli_sources import (
     Chosen,
     Pass,
     bring,
-    kept_turns,
     listed,
     narrowed,
     others,
@@ -165,9 +164,8 @@ def brought(call: Call, ledger: "Ledger", sources: "list[Place]", chosen: Chosen
     from ledger import pairs
 
     given, before = call.given, ledger.store.head().seq
-    how = Pass(lambda reading: narrowed(reading, chosen), chosen.since, given.again, given.dry_run, bar)
-    turns = kept_turns(call, ledger, again=bool(given.again), is_dry=bool(given.dry_run))
-    with said_when_interrupted(call, ledger), turns:
+    how = Pass(lambda reading: narrowed(reading, chosen), chosen.since, given.again, given.dry_run, bar, call.remark)
+    with said_when_interrupted(call, ledger):
         done, rows = bring(ledger, sources, how)
     document: dict[str, Any] = told(done) | {"sources": rows}
     document["near"] = pairs.brought(ledger.reader, before)

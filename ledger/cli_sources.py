@@ -9,8 +9,8 @@ import fnmatch
 import json
 import os
 import stat
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import AbstractContextManager, contextmanager, nullcontext
+from collections.abc import Callable, Iterable, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -250,6 +250,7 @@ class Pass(NamedTuple):
     again: bool = False
     dry_run: bool = False
     shown: Callable[[str], AbstractContextManager[Progress | None]] = lambda what: nullcontext()
+    says: Callable[[str], None] = lambda text: None
 
 
 def bring(ledger: "Ledger", sources: "Sequence[Place]", how: Pass) -> "tuple[list[Imported], list[dict[str, Any]]]":
@@ -262,33 +263,41 @@ def bring(ledger: "Ledger", sources: "Sequence[Place]", how: Pass) -> "tuple[lis
     from importers.plan import plan, vanished
     from importers.registry import scan_paths
     from importers.tally import Listening, Tally
+    from importers.transcript import into
     from ledger import capture, ingest, sessions_in
+    from ledger.cli_said import book_of
+    from ledger.turns_add import mark_of
 
     home = os.path.expanduser("~")
     seen = ingest.seen_by(ledger)
     passing = None if how.again else seen
-    with how.shown("reading") as progress:
-        read = readings(sources, lambda paths: scan_paths(paths, None, progress, home, seen=passing), how.since)
-    done = [] if how.dry_run else settled(ledger)
-    run = partial(sessions_in.run, ledger, again=how.again, dry_run=how.dry_run, seen=seen)
-    tally = Tally(sources)
-    taken: set[str] = set()
-    left_out: set[str] = set()
-    for before in read:
-        reading = how.fit(before)
-        tally.read(reading)
-        if reading.importer == TRANSCRIPT:
-            taken |= set(reading.paths)
-            left_out |= (_files_of(before) - _files_of(reading)) | off_paths(ledger, before)
-        for part in capture.by_hand(ledger, reading):
-            heard = Listening(plan, vanished)
-            with how.shown("recording") as progress:
-                done.append(run(part, heard.plan, heard.vanished, Standing, progress=progress))
-            tally.heard(reading.importer, heard)
-    if not how.dry_run:
-        seen.save()
-        failed = {one.file for reading in done for one in reading.diagnostics if one.line is None}
-        released(ledger, taken - left_out - failed)
+    book = None if how.dry_run else book_of(ledger.path, ledger, whole=how.again)
+    with book or nullcontext():
+        with into(book), how.shown("reading") as progress:
+            read = readings(sources, lambda paths: scan_paths(paths, None, progress, home, seen=passing), how.since)
+        done = [] if how.dry_run else settled(ledger)
+        run = partial(sessions_in.run, ledger, again=how.again, dry_run=how.dry_run, seen=seen)
+        tally = Tally(sources)
+        taken: set[str] = set()
+        left_out: set[str] = set()
+        for before in read:
+            reading = how.fit(before)
+            tally.read(reading)
+            if reading.importer == TRANSCRIPT:
+                taken |= set(reading.paths)
+                left_out |= (_files_of(before) - _files_of(reading)) | off_paths(ledger, before)
+            for part in capture.by_hand(ledger, reading):
+                heard = Listening(plan, vanished)
+                with how.shown("recording") as progress:
+                    done.append(run(part, heard.plan, heard.vanished, Standing, progress=progress))
+                tally.heard(reading.importer, heard)
+        if book is not None:
+            seen.save()
+            book.settle(mark_of(ledger))
+            for text in book.remarks:
+                how.says(text)
+            failed = {one.file for reading in done for one in reading.diagnostics if one.line is None}
+            released(ledger, taken - left_out - failed)
     return done, tally.rows()
 
 
@@ -329,19 +338,6 @@ def handed_over(files: "Iterable[Waiting]") -> dict[str, bool]:
             if record.get("kind") == TRANSCRIPT and isinstance(path, str):
                 found[path] = record.get("hook_event_name") == "SessionEnd"
     return found
-
-
-@contextmanager
-def kept_turns(call: Call, ledger: "Ledger", *, again: bool, is_dry: bool) -> Iterator[None]:
-    """Let transcripts go into the session index as they are read; a dry run keeps nothing and reads them whole."""
-    from importers.transcript import into
-    from ledger.cli_said import booked
-
-    if is_dry:
-        yield
-        return
-    with booked(call, ledger, whole=again) as book, into(book):
-        yield
 
 
 def told(done: "Sequence[Imported]") -> dict[str, Any]:

@@ -20,7 +20,6 @@ from ledger.cli_sources import (
     Pass,
     bring,
     handed_over,
-    kept_turns,
     narrowed,
     off_paths,
     released,
@@ -67,9 +66,7 @@ class _Sweep:
     def result(self) -> Result:
         """Do it, and say what came of it."""
         due, is_dry = self._due(), bool(self._call.given.dry_run)
-        again = bool(self._call.given.again)
-        turns = kept_turns(self._call, self._ledger, again=again, is_dry=is_dry)
-        with said_when_interrupted(self._call, self._ledger), turns:
+        with said_when_interrupted(self._call, self._ledger):
             done, rows = self._brought(due)
         taken = [path for path in due if os.path.realpath(path) not in self._off]
         document: dict[str, Any] = told(done) | {"sources": rows}
@@ -126,7 +123,7 @@ class _Sweep:
         from importers.registry import Place
 
         given = self._call.given
-        how = Pass(self._fit, None, given.again, given.dry_run, bar)
+        how = Pass(self._fit, None, given.again, given.dry_run, bar, self._call.remark)
         places: list[Place] = [Place(TRANSCRIPT, path) for path in paths]
         return bring(self._ledger, places, how)
 

@@ -24,7 +24,6 @@ from ledger.cli_sources import (
     Chosen,
     Pass,
     bring,
-    kept_turns,
     listed,
     narrowed,
     off_paths,
@@ -179,8 +178,8 @@ class Watcher:
 
     def _brought(self, keys: Iterable[str], shown: Shown | None) -> None:
         sources = [self._sources[key] for key in keys]
-        with self._call.writing() as ledger, kept_turns(self._call, ledger, again=False, is_dry=False):
-            how = Pass(lambda reading: self._fit(ledger, reading))
+        with self._call.writing() as ledger:
+            how = Pass(lambda reading: self._fit(ledger, reading), says=self._call.remark)
             done, rows = bring(ledger, sources, how if shown is None else how._replace(shown=shown))
         self._reports(done, rows)
 

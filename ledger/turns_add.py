@@ -299,15 +299,22 @@ class Book:
 
 
 def book_of(
-    ledger: "Ledger", project_of: Callable[[str], str | None], now: float, version: int, *, whole: bool
+    path: str,
+    ledger: "Ledger | None",
+    project_of: Callable[[str], str | None],
+    now: float,
+    version: int,
+    *,
+    whole: bool,
 ) -> Book:
-    """Return the book of an import into a ledger; settle it with `mark_of` the ledger.
+    """Return the book of an import into the ledger at a path (None when it is yet to be made); `mark_of` it settles it.
 
     What decides which turns are kept, and what is made of them, is a part of the version: a transcript whose project
     was switched off is read anew when that is taken back.
     """
-    settings = ledger.reader.rows(sql.SETTINGS, {})
-    machine, markers = machine_of(ledger.path), ledger.private_markers
+    settings = [] if ledger is None else ledger.reader.rows(sql.SETTINGS, {})
+    machine = None if ledger is None else machine_of(path)
+    markers = {} if ledger is None else ledger.private_markers
     told = json.dumps([sorted(projects_off(settings, machine)), sorted(markers.items())])
     stamp = f"{version}-{hashlib.sha256(told.encode()).hexdigest()[:8]}"
 
@@ -317,14 +324,14 @@ def book_of(
     def holds(mark: str) -> bool:
         ledger_id, _, place_in_log = mark.partition(":")
         seq, _, digest = place_in_log.partition(":")
-        if ledger_id != ledger.store.ledger_id or not seq.isdigit():
+        if ledger is None or ledger_id != ledger.store.ledger_id or not seq.isdigit():
             return False
         try:
             return int(seq) == 0 or ledger.store.event(int(seq)).hash.hex() == digest
         except NotFound:
             return False
 
-    return Book(ledger.path, project_of, now, markers, version=stamp, is_off=off, whole=whole, holds=holds)
+    return Book(path, project_of, now, markers, version=stamp, is_off=off, whole=whole, holds=holds)
 
 
 def mark_of(ledger: "Ledger") -> str:

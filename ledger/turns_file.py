@@ -27,6 +27,7 @@ def writable(path: str, remarks: list[str]) -> sqlite3.Connection:
     for is_last in (False, True):
         try:
             if not os.path.lexists(path):
+                place.make_folder(path)
                 place.make_file(path)
             connection = turns.opened(path, "rw")
             try:

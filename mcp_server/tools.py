@@ -333,7 +333,7 @@ def _kept_turns(ledger: "Ledger", paths: Sequence[str], home: str, is_dry: bool)
     if is_dry or not paths or not all(is_own(path, home) for path in paths):
         yield
         return
-    with book_of(ledger, session_project, time.time(), VERSION, whole=False) as book, into(book):
+    with book_of(ledger.path, ledger, session_project, time.time(), VERSION, whole=False) as book, into(book):
         yield
         book.settle(mark_of(ledger))
 

@@ -371,3 +371,42 @@ def test_an_agent_is_told_when_nothing_was_imported_yet(inside: Inside, shell: S
 
     assert told["turns"] == []
     assert "no transcript was imported yet" in told["remarks"][0]
+
+
+def test_an_index_that_was_deleted_is_filled_by_the_next_import(inside: Inside, tmp_path: Path) -> None:
+    """Though the ledger has learned all that its transcripts say, and passes over them else."""
+    path = usual(tmp_path)
+    os.utime(path, (1_700_000_000, 1_700_000_000))
+    inside.document("import", path)
+    inside.document("import", path)
+    (tmp_path / "data" / "turns.db").unlink()
+
+    again = inside.document("import", path)
+
+    assert (again["recorded"], again["superseded"]) == (0, 0)
+    assert len(inside.document("said", "kettle")["turns"]) == 1
+
+
+def test_a_ledger_that_was_lost_learns_all_again(inside: Inside, shell: Shell, tmp_path: Path) -> None:
+    """Though the index has every turn: what was made of them went with the ledger."""
+    path = usual(tmp_path)
+    inside.document("import", path)
+    for file in shell.file.parent.glob("ledger.db*"):
+        file.unlink()
+
+    assert inside.document("import", path)["recorded"] == 1
+    assert len(inside.document("said", "kettle")["turns"]) == 1
+
+
+def test_what_a_subagent_said_since_is_kept_by_the_next_import(inside: Inside, tmp_path: Path) -> None:
+    """Its session has not changed."""
+    path = usual(tmp_path)
+    os.utime(path, (1_700_000_000, 1_700_000_000))
+    inside.document("import", path)
+    aside = Path(path).with_suffix("") / "subagents" / "agent-1.jsonl"
+    aside.parent.mkdir(parents=True)
+    aside.write_bytes(turn(9, "look for the teapot", isSidechain=True))
+
+    inside.document("import", path)
+
+    assert [one["aside"] for one in inside.document("said", "teapot")["turns"]] == [True]
