@@ -16,6 +16,7 @@ from ledger.cli_call import Command, Result
 
 HIT = "id title problem solution category project tags state trust recorded_at supersedes score"
 READS = {
+    "watch",  # what it would do first, `scan --dry-run` tells
     "guard",
     "recall",
     "why",
