@@ -32,9 +32,10 @@ TABLES = (
     """CREATE TABLE source (id INTEGER NOT NULL PRIMARY KEY, path TEXT NOT NULL UNIQUE, stamp TEXT NOT NULL,
   next_at INTEGER NOT NULL, next_line INTEGER NOT NULL, back_at INTEGER NOT NULL, back_line INTEGER NOT NULL,
   head TEXT NOT NULL, tail TEXT NOT NULL, read_at TEXT NOT NULL) STRICT""",
-    """CREATE TABLE turn (id INTEGER NOT NULL PRIMARY KEY, uuid TEXT NOT NULL UNIQUE, source INTEGER NOT NULL,
+    """CREATE TABLE turn (id INTEGER NOT NULL PRIMARY KEY, uuid TEXT NOT NULL, source INTEGER NOT NULL,
   line INTEGER NOT NULL, session TEXT NOT NULL, project TEXT, at TEXT, who TEXT NOT NULL, is_aside INTEGER NOT NULL,
-  is_error INTEGER NOT NULL, is_cut INTEGER NOT NULL, text TEXT NOT NULL, rules INTEGER NOT NULL) STRICT""",
+  is_error INTEGER NOT NULL, is_cut INTEGER NOT NULL, text TEXT NOT NULL, rules INTEGER NOT NULL,
+  UNIQUE (uuid, source)) STRICT""",
     "CREATE INDEX turn_place ON turn (source, line)",
     "CREATE INDEX turn_at ON turn (at)",
     "CREATE INDEX turn_rules ON turn (rules)",
@@ -55,7 +56,7 @@ JOIN source AS s ON s.id = t.source
 WHERE f.words MATCH :match AND {_SEEN} AND (:since IS NULL OR t.at >= :since)
   AND (:who IS NULL OR t.who IN (SELECT value FROM json_each(:who)))
 ORDER BY f.rank, t.at DESC, t.id LIMIT :many"""
-ONE = f"SELECT {_TOLD} {_FROM} WHERE t.uuid = :uuid AND {_SEEN}"
+ONE = f"SELECT {_TOLD} {_FROM} WHERE t.uuid = :uuid AND {_SEEN} ORDER BY t.id"
 BEFORE = f"SELECT {_TOLD} {_FROM} WHERE {_NEAR} AND t.line < :line ORDER BY t.line DESC, t.id DESC LIMIT :many"
 AFTER = f"SELECT {_TOLD} {_FROM} WHERE {_NEAR} AND t.line > :line ORDER BY t.line, t.id LIMIT :many"
 PATHS = "SELECT path FROM source ORDER BY path"

@@ -58,8 +58,9 @@ VALUES (:path, '', 0, 1, 0, 1, '', '', :now)"""
 MARK = """UPDATE source SET stamp = :stamp, next_at = :next_at, next_line = :next_line, back_at = :back_at,
   back_line = :back_line, head = :head, tail = :tail, read_at = :now WHERE id = :id"""
 FROM_LINE = "SELECT id, text FROM turn WHERE source = :source AND line >= :line ORDER BY id"
-KNOWN = """SELECT value FROM json_each(:uuids) WHERE value IN (SELECT uuid FROM turn)
-  OR value IN (SELECT uuid FROM gone) ORDER BY value"""
+KNOWN = """SELECT t.uuid, t.source, t.text FROM json_each(:uuids) AS j JOIN turn AS t ON t.uuid = j.value
+UNION ALL SELECT g.uuid, NULL, NULL FROM json_each(:uuids) AS j JOIN gone AS g ON g.uuid = j.value ORDER BY 1"""
+"""Turns of these ids that are kept, and ids that were erased."""
 LAST = "SELECT coalesce(max(id), 0) FROM turn"
 KEPT = "SELECT name, value FROM kept ORDER BY name"
 KEEP_MARK = """INSERT INTO kept (name, value) VALUES ('mark', :mark)
@@ -263,27 +264,30 @@ class Book:
             return
         try:
             with writing(connection):
-                named = {name(turn.uuid): (source, turn) for source, turn in reversed(waiting)}
-                for (uuid,) in connection.execute(KNOWN, {"uuids": json.dumps(list(named))}).fetchall():
-                    del named[uuid]
+                named = [(name(turn.uuid), source, turn) for source, turn in waiting]
+                known = _Known(
+                    connection.execute(KNOWN, {"uuids": json.dumps([uuid for uuid, *_ in named])}).fetchall()
+                )
                 (last,) = connection.execute(LAST).fetchone()
-                rows = list(self._rows(reversed(named.items()), last))
+                rows = list(self._rows(named, known, last))
                 connection.executemany(ADD, rows)
                 connection.executemany(ADD_WORDS, [(row[0], query.indexed(str(row[11]))) for row in rows])
         except sqlite3.Error as error:
             raise turns.fault(self.path, error) from None
         self.added += len(rows)
 
-    def _rows(self, named: Iterable[tuple[str, tuple[int, Spoken]]], last: int) -> Iterator[tuple[object, ...]]:
-        """Yield the rows of turns that have a text and are not older than what is kept."""
-        for uuid, (source, turn) in named:
+    def _rows(
+        self, named: Iterable[tuple[str, int, Spoken]], known: "_Known", last: int
+    ) -> Iterator[tuple[object, ...]]:
+        """Yield the rows of turns that have a text, are not older than what is kept, and are not kept already."""
+        for uuid, source, turn in named:
             if self._since is not None and (turn.at or self._now) < self._since:
                 continue
             project = self._project(turn.cwd)
-            if project is not None and self._feeds_nothing(project):
+            if (project is not None and self._feeds_nothing(project)) or known.has(uuid, source):
                 continue
             text, is_cut = kept(turn.who, turn.text, turn.is_error, self._markers)
-            if text:
+            if text and known.takes(uuid, source, text):
                 last += 1
                 yield (
                     last, uuid, source, turn.line, name(turn.session), project, turn.at, turn.who,
@@ -369,6 +373,36 @@ def _headed(text: str, most: int) -> str:
     head = text[:most]
     at = max(head.rfind(" "), head.rfind("\n"))
     return head[:at] if at >= most * 4 // 5 else head
+
+
+class _Known:
+    """Which turns are kept: one that a fork or a resumed session wrote again is the same, with its id and its text.
+
+    Another text under an id of another transcript is another turn: nobody hides what was said by using an id again.
+    """
+
+    def __init__(self, rows: Iterable[tuple[str, int | None, str | None]]) -> None:
+        self._gone: set[str] = set()
+        self._places: set[tuple[str, int]] = set()
+        self._texts: set[tuple[str, str]] = set()
+        for uuid, source, text in rows:
+            if source is None or text is None:
+                self._gone.add(uuid)
+            else:
+                self._places.add((uuid, source))
+                self._texts.add((uuid, text))
+
+    def has(self, uuid: str, source: int) -> bool:
+        """Tell whether an id was erased, or is one of this transcript already."""
+        return uuid in self._gone or (uuid, source) in self._places
+
+    def takes(self, uuid: str, source: int, text: str) -> bool:
+        """Note a turn; False when it is kept from another transcript."""
+        if (uuid, text) in self._texts:
+            return False
+        self._places.add((uuid, source))
+        self._texts.add((uuid, text))
+        return True
 
 
 def name(text: str) -> str:

@@ -245,6 +245,16 @@ def test_a_turn_that_a_fork_repeats_stands_once(tmp_path: Path) -> None:
     assert texts(tmp_path) == ["one", "two", "three"]
 
 
+def test_an_id_that_another_transcript_uses_for_another_text_hides_nothing(tmp_path: Path) -> None:
+    """What was said stands, whichever of the two was read first; read again, nothing is added."""
+    first, other = write(tmp_path / "a.jsonl", line(1, "one")), write(tmp_path / "b.jsonl", line(1, "another"))
+
+    read(tmp_path, first, other, settle=False)
+    read(tmp_path, first, other)
+
+    assert texts(tmp_path) == ["one", "another"]
+
+
 def test_a_run_that_was_killed_reads_again(tmp_path: Path) -> None:
     """How far a file was read counts when all that was made of it is written: nothing is lost, nothing stands twice."""
     path = write(tmp_path / "t.jsonl", line(1, "one"), line(2, "two"))
