@@ -11,7 +11,7 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
-from importers import speech
+from importers import norms, speech
 from importers.subjects import WORDS, categorised
 from ledger import echo, private, prompt, query
 
@@ -32,6 +32,12 @@ BEGIN_CHARS, END_CHARS = 12_000, 4_000
 
 LINES_MAX = 12
 """Lines of a turn from which on only its first and its last paragraph may be a person's own words."""
+
+RULES = {**speech.RULES, **norms.RULES}
+"""Families of forms that lay something down."""
+
+SIGNS = {**speech.SIGNS, **norms.SIGNS}
+REFUSALS = {**speech.REFUSALS, **norms.REFUSALS}
 
 _QUOTED = re.compile(
     r'"[^"\n]{2,}"|“[^”\n]{2,}”|«[^»\n]{2,}»|„[^“”\n]{2,}[“”]|「[^」\n]{2,}」|『[^』\n]{2,}』|‘[^’\n]{2,}’'
@@ -86,7 +92,7 @@ def _goes_on(sentence: str) -> bool:
 
 
 def _is_refused(plain: str) -> bool:
-    return any(speech.found(name, source, plain) for name, source in speech.REFUSALS.items())
+    return any(speech.found(name, source, plain) for name, source in REFUSALS.items())
 
 
 def lays_down(sentence: str) -> bool:
@@ -98,12 +104,12 @@ def lays_down(sentence: str) -> bool:
     bare = re.sub(speech.OPENINGS, "", plain) or plain
     heads = {bare, plain}
     lead = _LEAD.match(bare)
-    if lead is not None and not any(speech.found(name, source, lead.group()) for name, source in speech.RULES.items()):
+    if lead is not None and not any(speech.found(name, source, lead.group()) for name, source in RULES.items()):
         heads = {bare[: lead.end()]} if not _is_short(lead.group()) else {bare, bare[lead.end() :]}
     elif lead is not None:
         heads.add(bare[lead.end() :])
     families = _families(plain)
-    if not any(speech.found(name, speech.RULES[name], head) for name in families for head in heads):
+    if not any(speech.found(name, RULES[name], head) for name in families for head in heads):
         return False
     if _is_refused(bare) or _is_refused(plain):
         return False
@@ -114,8 +120,8 @@ def _families(plain: str) -> list[str]:
     """Return the families of forms that a sentence may have by its words."""
     words = frozenset(_WORD.findall(plain)) if plain.isascii() else frozenset()
     if len(words & speech.ENGLISH) < 2:
-        return list(speech.RULES)
-    return [name for name, signs in speech.SIGNS.items() if not words.isdisjoint(signs)]
+        return list(RULES)
+    return [name for name, signs in SIGNS.items() if not words.isdisjoint(signs)]
 
 
 def _is_short(lead: str) -> bool:

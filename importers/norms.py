@@ -1,0 +1,202 @@
+"""Further forms in which people lay down what holds, found in sessions of a second author.
+
+Where `speech` looks for the words of a rule (always, never, we, from now on), these are forms that do without them: a
+fact with what follows from it, a kind of thing and where it belongs, a case and what is to be done in it, how a person
+wants to be answered, what is settled. Each asks for two signs at least, for one alone is in every task.
+All patterns are for lower case, with plain apostrophes and what stands in quotes taken out.
+"""
+
+_KIND = (
+    r"(?!(?:it|this|that|these|those|they|there|he|she|you|i|we|what|which|who|here|the (?:first|second|third|last|next"
+    r"|other|same|new|old)|yes|always|has|does|was|users|customers|people|admins|visitors|guests|members|clients)\b)"
+    r"(?:all |our |every |any |each |new |the )?[\w./-]+(?: [\w./-]+){0,3}?"
+)
+"""What a rule is about: a kind of thing, neither what was just spoken of nor people who use the product."""
+
+_WIDE = (
+    r"(?:everywhere|throughout|across the (?:\w+ )?\w+|all over|(?:in|for) (?:this|our|the (?:whole|entire)) (?:repo\w*"
+    r"|project|code ?base|monorepo|app|service|team|company|org\w*|stack|product)|(?:in|around) here|for everything"
+    r"(?: else)?|in (?:code|prod|production|ci) (?:as well|and)|company-?wide|no matter what|by default)\b"
+)
+"""That it holds widely."""
+
+_BARE = r"(?!(?:the|this|that|these|those|it|them|him|her|my|me|us|so|to|be|worry|bother|think|forget|know|see)\b)"
+"""An object that is none in particular follows."""
+
+_DO = (
+    r"(?:use|run|call|write|keep|put|go|stick|prefer|avoid|ask|tell|check|test|pin|commit|push|merge|deploy|log|open"
+    r"|file|ping|update|add|bump|rerun|regenerate|wait|leave|stop|name|sign|tag|wrap|import|pass|read|set|build|format"
+    r"|talk|answer|assume|plan|expect|treat|look|mention|document)"
+)
+
+_NOT = r"(?:don't(?: ever)?|do not(?: ever)?|never|no need to|you (?:can't|cannot|must not|mustn't|shouldn't))"
+
+_WORK = (
+    r"(?:tests?|specs?|builds?|pipelines?|migrations?|commits?|prs?|pull requests?|merge requests?|branch(?:es)?"
+    r"|dependenc(?:y|ies)|releases?|linters?|types?|hooks?|cis?|jobs?|deploys?|deployments?|reviews?|schemas?|apis?"
+    r"|endpoints?|flags?|docs?|scripts?)"
+)
+"""What the work itself is made of, as against what the product does."""
+
+RULES = {
+    "minds": (
+        r"[,;.–—-]\s*(?:so |and |please )*(?:(?:remember|note) (?:that|this|it)|keep (?:that|this|it) in mind"
+        r"|bear (?:that|this|it) in mind|(?:don't|do not|never) forget (?:that|this|it))\b"
+        r"(?:,? (?:please|pls|for|when|whenever|before|next|in future|going forward|everywhere|from)\b.{0,60})?\W*\Z"
+        r"|\A(?:for|in) (?:all )?(?:future|later|coming|next) (?:sessions?|chats?|conversations?|runs|work|tasks|prs"
+        r"|changes)\b[,:]"
+        r"|\b(?:you should|good to|you need to|you have to) know\b.{0,40}[:,]|\A(?:a |one )?(?:general )?rule of thumb\b"
+        r"|\b(?:keep(?:s)? forgetting|how (?:often|many times)|(?:as|like) i (?:said|told you)|i(?:'ve| have) told you"
+        r"|as (?:always|discussed|agreed))\b.{0,30}: "
+        r"|\b(?:and )?(?:that's|this is|that is|it's) (?:not (?:going to|gonna) change|final|settled|non-?negotiable|here to"
+        r" stay|not up for (?:debate|discussion)|set in stone|by design and stays)\b|[.,;] (?:period|full stop|end of"
+        r" story|no discussion)\W*\Z"
+        r"|\A(?:good, |ok(?:ay)?, |then )?(?:decided|settled|agreed|decision)\s*(?::|,|-|–|—)\s*\w+ \w+ \w"
+        r"|\bput (?:that|this|it) (?:in|into) (?:your )?(?:memory|notes|claude\.md)\b"
+    ),
+    "follows": (
+        rf"\A(?=.*\b(?:our|we|we're|i'm|my|is|are|has|have|runs?|uses?|only|lives?|can't|cannot|don't|doesn't)\b)"
+        rf"(?!(?:it|this|that|these|those|there|they|if|then)\b)[^,;]{{8,}}[,;:–—]\s*(?:so|therefore|hence|that's why|which means)"
+        rf",? (?:please |always |better )?(?:(?:{_NOT}|no more) {_BARE}\w+ {_BARE}\w"
+        rf"|no (?!(?:need|problem|worries|idea|rush|hurry|luck|wonder|change)\b)[\w-]+|{_DO} {_BARE}(?!in\b|on\b)\w)"
+        rf"|\A(?:our|my|the) [\w-]+(?: [\w-]+)? (?:don't|doesn't|do not|does not|can't|cannot|has no|have no)"
+        rf" [^,;]+[,;] (?:so )?(?:please )?{_DO} {_BARE}\w"
+        rf"|\A(?:please )?(?:{_NOT}) (?:touch|edit|change|modify|delete|rename|move|format|reformat|import|commit|remove)"
+        r" (?:anything|any|files?|stuff|code|things) (?:in|under|inside|below|from|outside|of|that)\b"
+        rf"|\A(?:please )?{_NOT} {_BARE}\w+ {_BARE}[^,;]+[,;–—(] ?(?:that|it|they|those|we|the|this|because|since|as|otherwise"
+        r"|else|use|the)\b.*\b(?:overwritten|generated|regenerated|breaks?|because|since|otherwise|instead|managed|owned"
+        r"|belongs?|shared|depends?|needs?|use)\b"
+    ),
+    "kinds": (
+        rf"\A{_KIND} (?:always |only |should |must |has to |have to )?(?:goes?|lives?|comes?|happens?|belongs?|stays?|runs?"
+        rf"|gets?|is|are) (?:only |always |solely |exclusively )?(?:\w+ )?(?:in|on|at|for|through|via|from|by|with|under|to|as)\b"
+        rf".*(?:,|;| and| but) (?:not|never|don't|do not|you (?:must not|mustn't|shouldn't|can't)|nowhere|nobody|locally"
+        r"|everywhere|nothing|no)\b"
+        rf"|\A{_KIND} (?:must|have to|has to|needs? to|(?:is|are) (?:to|supposed to)|should|ought to) .*\b{_WIDE}"
+        rf"|\A{_KIND} (?:must|may|can) (?:not|never|only) \w+ .*\b(?:each|other|any|every|through|via|without|outside|from"
+        r"|inside|directly|by|on|in)\b"
+        rf"|\A{_KIND} (?:is|are|use|uses|get|gets|take|takes|return|returns|follow|follows|start|starts|end|ends|have|has)"
+        rf" .*\b{_WIDE}"
+        r"|\A(?:the|our) (?:word|term|name|spelling|wording|prefix|suffix|unit|currency|format|language|default|branch"
+        r"|naming|casing)(?: [\w ]{1,30})? (?:is|are) .*,? (?:not|never) \S"
+        rf"|\A(?:please )?(?:use|write|keep|follow|prefer|name|add|sign|prefix)\b .*\b(?:for|in|on|to|with|of) (?:every|each|all|any)"
+        rf" (?:[\w-]+ )?{_WORK}\b"
+        rf"|\A(?:please )?(?:use|prefer|follow|keep) {_BARE}\w.*\b{_WIDE}"
+        r"|\ano more (?!(?:errors?|tests?|questions?|time|than)\b)[\w\s'-]+[,;–—-] ?(?:please )?\w+ .*|\A(?:please )?no more"
+        r" (?!(?:errors?|questions?|time|than|changes)\b)[\w -]+(?:, please| please|here|anymore)"
+        r"|\bwhat we (?:really |actually |usually |normally |always |all )*do (?:here )?is\b"
+        r"|\bwe (?:usually|normally|generally|typically|strictly|deliberately|intentionally|consistently) (?!\w+ed\b)\w+ \S"
+        r"|\bwe (?:gave up on|said goodbye to|are done with|banned|retired|settled on|agreed on|committed to|are moving to)"
+        r" (?!(?:that|this|it|him|her)\b)\w"
+    ),
+    "cases": (
+        rf"\A(?:when(?:ever)?|if|any ?time|every ?time|each time|once|as soon as) (?:a|an|any|some|you|your|we) (?:[\w-]+ )?"
+        rf"(?:{_WORK}|(?:add|touch|change|write|create|rename|remove|delete|edit|bump|need|see|hit|open|make|introduce"
+        r"|upgrade|move|fix)\b (?:a|an|any|something|anything|new|files?|code|types?|one of|stuff)\b)"
+        rf".* (?:also |always |please |then |first )*(?:{_DO}|{_NOT})\b \S"
+        r"|\A(?:before|after) (?:you |we )?(?:commit|push|merg|deploy|releas|add|chang|edit|touch|creat|open|mak|delet|renam|"
+        rf"upgrad)\w*(?! (?:this|that|it|these)\b)[^,]*, (?:please |always |also )*{_DO}\b \S"
+        r"|\A(?:please )?(?:always )?(?:ask|check with|tell|warn|ping) me (?:first )?(?:before|when(?:ever)?|if) (?:you|a|an"
+        r"|something|anything|doing|adding|changing|deleting)"
+        r"|\b(?:frag|fragt) (?:mich )?(?:bitte )?(?:immer|vorher|erst|zuerst|nach,? bevor|, bevor)\b"
+        r"|\bdemande[- ](?:moi|nous) (?:toujours|d'abord|avant)\b|\b(?:pregúntame|consúltame|avísame) (?:siempre|antes)\b"
+        r"|\b(?:me pergunt[ae]|pergunt[ae]-me|me avis[ae]) (?:sempre|antes)\b|\b(?:chiedimi|avvisami) (?:sempre|prima)\b"
+        r"|\bvraag (?:me|mij) (?:altijd|eerst)\b|\b(?:сначала|всегда) спрашивай|\bспрашивай (?:меня )?(?:перед|прежде|если)"
+        r"|前に(?:必ず|は|一度|まず)?.*(?:聞いて|確認して|相談して)|(?:之前|前)(?:都|要|请|必须|一定)?(?:先|要先)?(?:问我|问一下|跟我|和我)"
+        r"|每次.*(?:都|要|必须|先|记得)|(?:するとき|する際|たび|場合)(?:は|に|には)?.*(?:して(?:ください|ね)|すること)"
+        r"|(?:する|した)(?:前|後)(?:に|は|には).*(?:実行|更新|確認|追加)して"
+    ),
+    "manners": (
+        r"\A(?:please |pls )?(?:answer|reply|respond|talk|speak|write) (?:to me |me )?(?:only |always )?(?:in (?:english"
+        r"|german|french|spanish|portuguese|italian|dutch|polish|japanese|chinese|russian|short|plain|bullet\w*|prose)"
+        r"|short\w*|briefly|concisely|without|less)\b"
+        r"|\A(?:please |pls )?(?:keep|make) (?:your |the |all )?(?:answers|replies|responses|explanations|messages|summaries"
+        r"|commits|commit messages|prs|diffs) (?:\w+ )?(?:short|brief|concise|small|to|under|in|plain|focused|below|minimal)"
+        r"|\bi (?:don't|do not|really don't) (?:like|want|need|appreciate) (?:it when you|you to|you \w+ing|your|emojis?"
+        r"|summar\w+|long|any)\b|\bi (?:hate|dislike|can't stand) (?:it when|\w+ing|\w+s in)\b"
+        r"|\bi(?:'d| would) (?:rather|like|prefer) you (?:always|never|didn't|don't|to always|not)\b"
+        r"|\b(?:call|address) me \w+|\A(?:please |pls )?(?:no|skip the|drop the|spare me the) (?:emojis?|summar\w+|bullet"
+        r"|apolog\w+|flattery|praise|recaps?|small talk)\b"
+        r"|\b(?:antworte|antworten sie|schreib|sprich)\b (?:mir )?(?:bitte )?(?:immer |nur )?(?:auf (?:deutsch|englisch)|kurz"
+        r"|knapp|ohne)\b|\bréponds(?:-moi)? (?:toujours |uniquement )?(?:en|sans|plus)\b|\b(?:responde|contéstame"
+        r"|respóndeme|contesta)\b (?:siempre |solo )?(?:en|sin|corto)\b|\bresponda?(?:-me)? (?:sempre |só )?(?:em|sem)\b"
+        r"|\brispond(?:i|imi) (?:sempre |solo )?(?:in|senza)\b|\bотвечай (?:мне )?(?:всегда |только )?(?:на|по|кратко"
+        r"|коротко|без)|(?:日本語|英語)で(?:答|返|書|お願い)|(?:用|请用)(?:中文|英文)(?:回答|回复|写)"
+    ),
+    "abroad": (
+        r"\A(?!(?:das|es|er|sie|hier|dies\w*|der (?:fehler|bug|grund)|das problem|die ursache)\b)\w.*\b(?:ist|sind|steht"
+        r"|stehen|liegt|liegen|heißt|heißen|läuft|laufen|gehört|gehören|kommt|kommen|gehen|geht|wird|werden)\b"
+        r"(?!.*\b(?:fehler|bug|problem|ursache|kaputt)\b).*,? (?:und )?nicht (?:in|im|auf|über|mit|als|bei|unter|aus|ins|an"
+        r"|von|per|direkt) \w"
+        r"|\bwir \w+(?:en|n)\b.*\b(?:grundsätzlich|generell|ausschließlich|durchgehend|überall|prinzipiell|nur noch)\b"
+        r"|\A(?:bitte )?kein\w* \w+ (?:in|im|mehr|ohne|auf)\b|\A\w+ (?:bitte )?nur noch (?:mit|über|per|auf|in|via) \w"
+        r"|\A(?:alle|jede[rsn]?) (?:[\w-]+ ){1,4}(?:muss|müssen|braucht|brauchen|gehört|gehören|bekommt|bekommen|läuft"
+        r"|laufen|geht|gehen)\b|\bwir haben (?:uns )?(?:entschieden|beschlossen|geeinigt|abgemacht|vereinbart)\b"
+        r"|\bdas bleibt (?:auch )?so\b|\bbevor du (?!das|es|den|die)\w+.*, (?:bitte |immer )?(?:frag|führ|lass|mach|prüf)"
+        r"|\A(?!(?:ça|ce|c'est|il|elle|le (?:bug|problème)|l'erreur)\b)\w.*\b(?:est|sont|se trouvent?|passent?|vont|va"
+        r"|s'appellent?|restent?)\b(?!.*\b(?:bug|problème|erreur)\b).*, (?:et )?(?:pas|jamais|non) (?:dans|en|sur|par|à|au"
+        r"|via|avec|du|de|des) "
+        r"|\bon (?:passe|utilise|met|écrit|fait|garde|range|déploie|teste|nomme) .*\b(?:partout|uniquement|par défaut|sans"
+        r" exception)\b|\A(?:évitez?|merci d'éviter) (?:de |d'|les |le |la )(?!\b(?:ça|cela)\b)"
+        r"|\A(?:toute?s?|chaque|tous) (?:[\w'-]+ ){1,4}(?:doit|doivent|passe|passent|a besoin|va|vont)\b|\bon a (?:décidé"
+        r"|convenu|choisi) (?:de|d'|que)|\bil faut (?!que)\w+ .*\b(?:avant (?:de|chaque|tout)|après chaque|à chaque|pour"
+        r" chaque|dans chaque)\b|\bpense(?:z)? (?:bien )?à \w+ .*\b(?:à chaque|avant|chaque fois|quand|dès)\b"
+        r"|\A(?:el|la|los|las|todos?|todas?|cada)? ?(?:[\w-]+ ){1,4}(?:va|van|están?|viven?|se guardan?|se llaman?|son|es)\b"
+        r"(?!.*\b(?:error|fallo|problema|bug)\b).*, (?:y )?no (?:en|con|por|desde|a|de|como) "
+        r"|\A(?:todos?|todas?|cada) (?:[\w-]+ ){1,4}(?:debe|deben|tienen? que|va|van|necesitan?|pasan?|llevan?)\b"
+        r"|\b(?:hemos |habíamos )?(?:decidido|acordado|acordamos|quedamos en|decidimos)\b (?:que|en|usar|no)\b"
+        r"|\bhay que \w+ .*\b(?:antes de|cada vez|en cada|para cada|después de cada)\b|\bno (?:toques|edites|modifiques"
+        r"|borres|subas|metas|commitees) (?!(?:eso|esto|ese|este|esa|esta|ahora|lo)\b).*\b(?:sin|a mano|directamente"
+        r"|nunca|porque|se genera\w*)\b"
+        r"|\A(?:todo|toda|todos|todas|cada) (?:[\w-]+ ){1,4}(?:precisam?|devem?|tem que|têm que|vai|vão|passam?)\b"
+        r"|\b(?:combinamos|decidimos|ficou decidido|a gente decidiu)\b (?:que|de|usar|não)\b|\bnão (?:mexa|mexe|edite|edita"
+        r"|altere|altera|suba|sobe) .*\b(?:sem|na mão|direto|diretamente|porque|gerad\w+)\b"
+        r"|\A(?:os|as|o|a) (?:[\w-]+ ){1,4}(?:ficam?|vão|vai|são|está|estão|é)\b(?!.*\b(?:erro|bug|problema)\b).*, (?:e )?não"
+        r" (?:em|no|na|com|por|do|da|de) "
+        r"|\A(?:ogni|tutti|tutte) (?:[\w-]+ ){1,4}(?:deve|devono|va|vanno|passano?|ha bisogno)\b|\babbiamo (?:deciso"
+        r"|concordato|stabilito)\b|\bbisogna \w+ .*\b(?:prima di|ogni|dopo ogni)\b|\A(?:i|gli|le|il|la|lo) (?:[\w-]+ ){1,4}"
+        r"(?:vanno|va|stanno|sta|sono|è|passano)\b(?!.*\b(?:errore|bug|problema)\b).*, (?:e )?non (?:in|nel|nella|con|da|a|su"
+        r"|al|sul|come) "
+        r"|\bу нас (?:принято|заведено|правило|договор\w+)|\bмы (?:договорились|решили)\b|\A(?:все|кажд\w+) (?:\S+ ){1,4}"
+        r"(?:должн\w+|нужно|надо|обязан\w+|идут|проходят|лежат)\b|\bтолько через \w|\bне (?:трогай|правь|меняй|редактируй"
+        r"|коммить|пушь) .*\b(?:вручную|руками|напрямую|без|генерир\w+|никогда)\b|\A(?!(?:это|он|она|оно|ошибка"
+        r"|проблема|баг)\b)\S+ .*\b(?:лежат|лежит|хранятся|хранится|называется|живёт|находятся|находится|идут|идёт)\b.*, а не "
+        r"|(?:所有|全部|任何)(?!人).*(?:都|必须|要|不要|不得|不能)(?!吗)|统一(?:用|使用|放|返回|采用|由)|提交(?:之)?前.*(?:要|先|必须)"
+        r"|(?:すべて|全て|全部).*(?:してください|統一|すること|こと[。]?\Z)|(?:に|で)統一|(?:ルール|決まり|方針|規約)(?:です|だ|になって)"
+        r"|(?:直接|手で|勝手に).*(?:しないで|編集しない|変更しない|触らない)"
+    ),
+}
+"""Families of forms, beside those of `speech`."""
+
+_SIGNS = {
+    "minds": """remember note keep bear forget future later coming next know rule forgetting often times said told agreed
+    discussed change final settled negotiable stay debate discussion stone period stop story decided decision put""",
+    "follows": "so therefore hence why means don't doesn't do not does can't cannot no has have never",
+    "kinds": """not never don't do must has have need needs supposed should ought everywhere throughout across over here
+    else default every each all any nowhere nobody locally nothing no more we can may in for""",
+    "cases": "when whenever if time everytime once soon before after me",
+    "manners": """answer reply respond talk speak write answers replies responses explanations messages summaries commits
+    prs diffs like want need appreciate hate dislike stand rather prefer call address no skip drop spare""",
+    "abroad": "",
+}
+SIGNS = {name: frozenset(words.split()) for name, words in _SIGNS.items()}
+"""Words without which an English sentence has no form of a family; `abroad` has no English ones."""
+
+REFUSALS = {
+    "specifies": (
+        r"\bthe (?:[\w-]+ ){1,3}(?:should|must) (?:always|never) (?:show|display|hide|appear|stay|stick|render|open|close"
+        r"|look|fit|scroll|contain|start|end|be (?:visible|hidden|shown|enabled|disabled|open|on|at|sorted|there"
+        r"|clickable|centered|the))\b"
+        r"|\b(?:il|elle|ils|elles|ça) (?:ne )?(?:doit|doivent) (?:toujours|jamais)\b"
+        r"|\b(?:always|never)(?:,| and| or| vs\.?) (?:always|never)\b|\A(?:explain|describe|compare|define|translate"
+        r"|summari[sz]e|list|show me|find|count|look (?:for|at|up)|search|grep)\b"
+        r"|\A(?:when|if|once|as soon as) (?:a|an|the|any) (?:[\w-]+ )?(?:user|customer|visitor|guest|admin|merchant|client"
+        r"|order|payment|request|buyer|seller|row|button|modal|dialog|page|form|field|item)s?\b"
+    ),
+    "weighs": (
+        r"\A(?:i guess|i think|i suppose|i'm not sure|not sure|in my opinion|imo|feels like|seems|it seems|looks like"
+        r"|could be|ich glaube|ich denke|je pense|je crois|creo que|acho que|credo che|думаю|кажется|我觉得|多分)\b"
+        r"(?!.*\bfrom now on\b)"
+    ),
+}
+"""Further reasons for which a sentence lays nothing down: what the product shall do, and what is only thought."""
