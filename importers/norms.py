@@ -8,7 +8,7 @@ All patterns are for lower case, with plain apostrophes and what stands in quote
 
 _KIND = (
     r"(?!(?:it|this|that|these|those|they|there|he|she|you|i|we|what|which|who|here|the (?:first|second|third|last|next"
-    r"|other|same|new|old)|yes|always|has|does|was|users|customers|people|admins|visitors|guests|members|clients)\b)"
+    r"|other|same|new|old)|yes|always|has|does|was|(?:the )?(?:bug|problem|error|issue|cause|culprit|fix|reason|crash|failure)\b|users|customers|people|admins|visitors|guests|members|clients)\b)"
     r"(?:all |our |every |any |each |new |the )?[\w./-]+(?: [\w./-]+){0,3}?"
 )
 """What a rule is about: a kind of thing, neither what was just spoken of nor people who use the product."""
@@ -51,13 +51,13 @@ RULES = {
         r"|\b(?:and )?(?:that's|this is|that is|it's) (?:not (?:going to|gonna) change|final|settled|non-?negotiable|here to"
         r" stay|not up for (?:debate|discussion)|set in stone|by design and stays)\b|[.,;] (?:period|full stop|end of"
         r" story|no discussion)\W*\Z"
-        r"|\A(?:good, |ok(?:ay)?, |then )?(?:decided|settled|agreed|decision)\s*(?::|,|-|–|—)\s*\w+ \w+ \w"
+        r"|\A(?:good, |ok(?:ay)?, |then )?(?:decided|settled|agreed|decision)\s*(?::\s|[,–—-]\s*\w+ \w+ \w)"
         r"|\bput (?:that|this|it) (?:in|into) (?:your )?(?:memory|notes|claude\.md)\b"
     ),
     "follows": (
         rf"\A(?=.*\b(?:our|we|we're|i'm|my|is|are|has|have|runs?|uses?|only|lives?|can't|cannot|don't|doesn't)\b)"
         rf"(?!(?:it|this|that|these|those|there|they|if|then)\b)[^,;]{{8,}}[,;:–—]\s*(?:so|therefore|hence|that's why|which means)"
-        rf",? (?:please |always |better )?(?:(?:{_NOT}|no more) {_BARE}\w+ {_BARE}\w"
+        rf",? (?:please |always |better )?(?:(?:{_NOT}|no more) {_BARE}\w+ (?:me )?{_BARE}\w"
         rf"|no (?!(?:need|problem|worries|idea|rush|hurry|luck|wonder|change)\b)[\w-]+|{_DO} {_BARE}(?!in\b|on\b)\w)"
         rf"|\A(?:our|my|the) [\w-]+(?: [\w-]+)? (?:don't|doesn't|do not|does not|can't|cannot|has no|have no)"
         rf" [^,;]+[,;] (?:so )?(?:please )?{_DO} {_BARE}\w"
@@ -68,7 +68,7 @@ RULES = {
         r"|belongs?|shared|depends?|needs?|use)\b"
     ),
     "kinds": (
-        rf"\A{_KIND} (?:always |only |should |must |has to |have to )?(?:goes?|lives?|comes?|happens?|belongs?|stays?|runs?"
+        rf"\A{_KIND} (?:always |only |should |must |has to |have to )?(?:go(?:es)?|lives?|comes?|happens?|belongs?|stays?|runs?"
         rf"|gets?|is|are) (?:only |always |solely |exclusively )?(?:\w+ )?(?:in|on|at|for|through|via|from|by|with|under|to|as)\b"
         rf".*(?:,|;| and| but) (?:not|never|don't|do not|you (?:must not|mustn't|shouldn't|can't)|nowhere|nobody|locally"
         r"|everywhere|nothing|no)\b"
@@ -82,7 +82,7 @@ RULES = {
         rf"|\A(?:please )?(?:use|write|keep|follow|prefer|name|add|sign|prefix)\b .*\b(?:for|in|on|to|with|of) (?:every|each|all|any)"
         rf" (?:[\w-]+ )?{_WORK}\b"
         rf"|\A(?:please )?(?:use|prefer|follow|keep) {_BARE}\w.*\b{_WIDE}"
-        r"|\ano more (?!(?:errors?|tests?|questions?|time|than)\b)[\w\s'-]+[,;–—-] ?(?:please )?\w+ .*|\A(?:please )?no more"
+        r"|\Ano more (?!(?:errors?|tests?|questions?|time|than)\b)[\w\s'-]+[,;–—-] ?(?:please )?\w+ .*|\A(?:please )?no more"
         r" (?!(?:errors?|questions?|time|than|changes)\b)[\w -]+(?:, please| please|here|anymore)"
         r"|\bwhat we (?:really |actually |usually |normally |always |all )*do (?:here )?is\b"
         r"|\bwe (?:usually|normally|generally|typically|strictly|deliberately|intentionally|consistently) (?!\w+ed\b)\w+ \S"
@@ -196,7 +196,7 @@ REFUSALS = {
     "weighs": (
         r"\A(?:i guess|i think|i suppose|i'm not sure|not sure|in my opinion|imo|feels like|seems|it seems|looks like"
         r"|could be|ich glaube|ich denke|je pense|je crois|creo que|acho que|credo che|думаю|кажется|我觉得|多分)\b"
-        r"(?!.*\bfrom now on\b)"
+        r"(?!.*\bfrom now on\b)|[,;] i (?:think|guess|suppose|believe)\W*\Z|\b(?:is|are) like (?:my|an?|the)\b"
     ),
 }
 """Further reasons for which a sentence lays nothing down: what the product shall do, and what is only thought."""

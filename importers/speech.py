@@ -465,6 +465,7 @@ LABELS = (
     r"|\A(?:dear|hi|hello|hey|hallo|liebe[rs]?|sehr geehrte\w*|bonjour|cher|chère|hola|estimad\w+|olá|prezad\w+|caro"
     r"|cara"
     r"|gentile|beste|geachte|привет|здравствуйте|уважаем\w+)\b[^.!?:]{0,40},?\Z"
+    r"|\A\W?pasted\b|\A[\w. @-]{1,30},?\s[\[(]?\d{1,2}[:.]\d\d(?::\d\d)?(?: ?[ap]m)?[\])]?:?\Z"
     r"|\A(?:as an? \w+ i want|given .* when|diff --git|---\s*\Z|-{3,} ?(?:forwarded|original))"
 )
 """A line with which a ticket, a letter or a document begins."""
