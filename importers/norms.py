@@ -38,8 +38,23 @@ _WORK = (
 )
 """What the work itself is made of, as against what the product does."""
 
+_PLURAL = (
+    r"(?!(?:users|customers|people|admins|visitors|guests|members|clients|always|this|its|yes|does|was|has|thanks)\b)"
+    r"[a-z][\w/.-]*s(?: and [\w/-]+| [\w/-]+s| (?:that|which|in|for|on|of|from) [^,;]{2,40})?"
+)
+"""A kind of thing, named without an article."""
+
 RULES = {
     "minds": (
+        r"\A[^:,]{0,30}\bfor (?:later|next time|the future|future \w+)\s*[:,]\s"
+        r"|\blet's make (?:it|this|that) a (?:rule|habit|convention)\b|\A(?:new|another|one more|second|hard|simple) (?:house )?"
+        r"(?:rule|convention)\s*[:,–—-]|[,.;–—-] (?:please )?make (?:that|this|it) a (?:habit|rule)\W*\Z"
+        r"|[,;–—-] (?:that's|that is|it's|this is) (?:the (?:rule|convention|policy|standard|deal|law)|how we (?:do|work|roll)"
+        r"|our (?:rule|convention|policy|standard))\b|\A(?:put|save|store|write|add|keep) (?:this|that|it) (?:in|to|into|down in)"
+        r" (?:your |the )?(?:memory|notes|claude\.md)\b"
+        r"|\b(?:every|each) (?:single )?time\W*\Z(?<!\?)|\botherwise (?:i|we) (?:won't|will not|reject|close|don't)\b"
+        r"|\bi mean (?:that|this|it) for (?:all|every)\b"
+        r"|"
         r"[,;.–—-]\s*(?:so |and |please )*(?:(?:remember|note) (?:that|this|it)|keep (?:that|this|it) in mind"
         r"|bear (?:that|this|it) in mind|(?:don't|do not|never) forget (?:that|this|it))\b"
         r"(?:,? (?:please|pls|for|when|whenever|before|next|in future|going forward|everywhere|from)\b.{0,60})?\W*\Z"
@@ -53,6 +68,13 @@ RULES = {
         r" story|no discussion)\W*\Z"
         r"|\A(?:good, |ok(?:ay)?, |then )?(?:decided|settled|agreed|decision)\s*(?::\s|[,–—-]\s*\w+ \w+ \w)"
         r"|\bput (?:that|this|it) (?:in|into) (?:your )?(?:memory|notes|claude\.md)\b"
+    ),
+    "facts": (
+        r"\A(?:btw|by the way|fyi|just so you know|so you know|for your information|heads up|mind you|careful|be careful"
+        r"|n\.?b\.?|important|warning|watch out|note)\b[\s,:–—-]+(?!(?:i|he|she|it|they|there|this|that|these|those|you|we"
+        r" (?:had|were|are|have|need))\b)(?!.*\b(?:now|again|still|yet|just|fail\w*|broke\w*|red|down|slow|was|were|did|got|seems"
+        r"|looks)\b)(?:(?:the|our|my|all) )?[\w/.-]+(?: [\w/.-]+){0,3}? (?:is|are|go|goes|run|runs|live|lives|come|comes|has|have"
+        r"|uses?|must|expects?|needs?|takes?|returns?|belongs?|sits?|only) \S+ \S"
     ),
     "follows": (
         rf"\A(?=.*\b(?:our|we|we're|i'm|my|is|are|has|have|runs?|uses?|only|lives?|can't|cannot|don't|doesn't)\b)"
@@ -77,6 +99,18 @@ RULES = {
         r"|inside|directly|by|on|in)\b"
         rf"|\A{_KIND} (?:is|are|use|uses|get|gets|take|takes|return|returns|follow|follows|start|starts|end|ends|have|has)"
         rf" .*\b{_WIDE}"
+        rf"|\A{_PLURAL} (?:may not|must not|mustn't|are not to) \w+ \S"
+        rf"|\A{_PLURAL} (?:must|have to|need to|are to) (?:go|come|live|stay|pass|be \w+ed) (?:\w+ )?(?:through|before|via|in|under|into"
+        r"|from)\b"
+        rf"|\A{_PLURAL} always (?:get|go|come|live|use|belong|return|start|end|need|are \w+ed) \S"
+        rf"|\A{_PLURAL} .*\b(?:come|go|live|belong|are|stay)\b .* only\W*\Z"
+        rf"|\A{_PLURAL} (?:that|which|are|once) .*\bare (?:frozen|off[- ]limits|sacred|untouchable|immutable|append-only)\b"
+        r"|\beverything (?:goes|lives|belongs|runs) (?:in|into|to|through|under|on|via) \w"
+        r"|\bwe (?:don't|do not|no longer) (?:have|do|run|support|ship|maintain|need) .*\b(?:any ?more|any longer)\b"
+        r"|\b(?:isn't|is not|aren't) (?:optional|negotiable|up for debate)\b"
+        r"|\A(?:for|in) [\w ]{2,30}?,? (?:it's|it is|we have|we go with|that's) .*(?:,| and|;) (?:not|never) \w"
+        r"|\A(?:please )?(?:use|write|keep|prefer|put|no|avoid) .*\b(?:in|for|from) (?:all )?(?:(?:commit|pr|branch|test|file|function"
+        r"|variable|class|component|log|error|issue|code) )(?:subjects|messages|names|titles|descriptions|comments|bodies)\b"
         r"|\A(?:the|our) (?:word|term|name|spelling|wording|prefix|suffix|unit|currency|format|language|default|branch"
         r"|naming|casing)(?: [\w ]{1,30})? (?:is|are) .*,? (?:not|never) \S"
         rf"|\A(?:please )?(?:use|write|keep|follow|prefer|name|add|sign|prefix)\b .*\b(?:for|in|on|to|with|of) (?:every|each|all|any)"
@@ -96,6 +130,10 @@ RULES = {
         rf".* (?:also |always |please |then |first )*(?:{_DO}|{_NOT})\b \S"
         r"|\A(?:before|after) (?:you |we )?(?:commit|push|merg|deploy|releas|add|chang|edit|touch|creat|open|mak|delet|renam|"
         rf"upgrad)\w*(?! (?:this|that|it|these)\b)[^,]*, (?:please |always |also )*{_DO}\b \S"
+        r"|\A(?:if|when(?:ever)?) (?:you're|you are|in doubt|unsure|something(?:'s| is)|anything(?:'s| is)) (?:ever )?(?:not sure"
+        r"|unsure|in doubt|unclear|missing|ambiguous|stuck|about to|\w*)\b.*,? (?:please |always |just )?(?:ask|stop|tell me|check|say so"
+        r"|leave|don't|come back)\b|\Awhen in doubt\b"
+        r"|\bi want (?:to (?:see|know|review|approve|read)|you to ask)\b.*\bbefore you\b"
         r"|\A(?:please )?(?:always )?(?:ask|check with|tell|warn|ping) me (?:first )?(?:before|when(?:ever)?|if) (?:you|a|an"
         r"|something|anything|doing|adding|changing|deleting)"
         r"|\b(?:frag|fragt) (?:mich )?(?:bitte )?(?:immer|vorher|erst|zuerst|nach,? bevor|, bevor)\b"
@@ -124,6 +162,17 @@ RULES = {
         r"|коротко|без)|(?:日本語|英語)で(?:答|返|書|お願い)|(?:用|请用)(?:中文|英文)(?:回答|回复|写)"
     ),
     "abroad": (
+        r"\A(?!.*\b(?:haben|sind|waren|können|müssen|wollen|werden|kommen|hatten|konnten|brauchen) wir\b).*\b\w+en wir (?:\S+ ){0,3}"
+        r"(?:nie(?:mals)?|immer|nicht|nur|kein\w*|von hand|grundsätzlich)\b"
+        r"|[,;–-] (?:also |bitte |dann )?(?:nimm|nutze?|verwende?|schreibe?|starte?|mach|leg|frag) (?:bitte )?(?:immer|nie)\b"
+        r"|\A(?:vor|nach) (?:jede[mr]|dem|einem) (?!(?:nächsten|letzten)\b)\w+ (?:bitte |immer )?(?:die |den |das |alle )?\w+"
+        r"|\A(?!(?:ça|il|elle)\b).*\bpas de \w+ (?:ici|dans ce|dans le|chez nous)\b"
+        r"|\b(?:bei uns|chez nous|da noi|у нас),? (?!.*\b(?:geht|klappt|funktioniert|läuft|marche|fonctionne|funziona|работает)\b)"
+        r".*\b(?:ne \w+ pas|n'\w+ pas|nicht|non|не)\b"
+        r"|\A(?:antes de) .*\b(?:ejecuta|corre|pasa|lanza|revisa|actualiza|haz|rode|roda|executa|execute|atualiza|rodar)\b"
+        r"|\Aavant (?:de|chaque|tout\w*) .*\b(?:lance|exécute|vérifie|mets|pense|relis)\w*\b|\Aprima di .*\b(?:esegui|lancia"
+        r"|aggiorna|controlla|chiedi)\b|\Aперед (?!(?:этим|тем)\b).*\b(?:запускай|проверяй|обновляй|прогоняй|делай|спрашивай)"
+        r"|\A\S+ (?:\S+ )?всегда \w+(?:й|йте|и|ите)\b|"
         r"\A(?!(?:das|es|er|sie|hier|dies\w*|der (?:fehler|bug|grund)|das problem|die ursache)\b)\w.*\b(?:ist|sind|steht"
         r"|stehen|liegt|liegen|heißt|heißen|läuft|laufen|gehört|gehören|kommt|kommen|gehen|geht|wird|werden)\b"
         r"(?!.*\b(?:fehler|bug|problem|ursache|kaputt)\b).*,? (?:und )?nicht (?:in|im|auf|über|mit|als|bei|unter|aus|ins|an"
@@ -169,12 +218,13 @@ RULES = {
 """Families of forms, beside those of `speech`."""
 
 _SIGNS = {
-    "minds": """remember note keep bear forget future later coming next know rule forgetting often times said told agreed
+    "facts": "btw way fyi know information heads mind careful nb n important warning watch note",
+    "minds": """rule habit convention policy standard deal law how memory notes time otherwise mean save store write add remember note keep bear forget future later coming next know rule forgetting often times said told agreed
     discussed change final settled negotiable stay debate discussion stone period stop story decided decision put""",
     "follows": "so therefore hence why means don't doesn't do not does can't cannot no has have never",
-    "kinds": """not never don't do must has have need needs supposed should ought everywhere throughout across over here
-    else default every each all any nowhere nobody locally nothing no more we can may in for""",
-    "cases": "when whenever if time everytime once soon before after me",
+    "kinds": """not never don't do must has have need needs supposed should ought only always isn't aren't frozen sacred untouchable immutable off everywhere throughout across over here
+    else default every each all any nowhere nobody locally nothing no more we can may in for everything isn't""",
+    "cases": "when whenever if time everytime once soon before after me doubt",
     "manners": """answer reply respond talk speak write answers replies responses explanations messages summaries commits
     prs diffs like want need appreciate hate dislike stand rather prefer call address no skip drop spare""",
     "abroad": "",
@@ -187,11 +237,18 @@ REFUSALS = {
         r"\bthe (?:[\w-]+ ){1,3}(?:should|must) (?:always|never) (?:show|display|hide|appear|stay|stick|render|open|close"
         r"|look|fit|scroll|contain|start|end|be (?:visible|hidden|shown|enabled|disabled|open|on|at|sorted|there"
         r"|clickable|centered|the))\b"
+        r"|(?<!we )(?<!you )(?:should|must) (?:always|never) (?!be \w+(?:ed|en)\b|go\b|happen\b)"
+        r"|, (?:let|make|have) the \w+ \w+|, (?:fix|change|rename|update|remove|delete|move|convert|adjust|correct|replace) (?:the|those"
+        r"|these|that|them|it|all)\b"
         r"|\b(?:il|elle|ils|elles|ça) (?:ne )?(?:doit|doivent) (?:toujours|jamais)\b"
         r"|\b(?:always|never)(?:,| and| or| vs\.?) (?:always|never)\b|\A(?:explain|describe|compare|define|translate"
         r"|summari[sz]e|list|show me|find|count|look (?:for|at|up)|search|grep)\b"
         r"|\A(?:when|if|once|as soon as) (?:a|an|the|any) (?:[\w-]+ )?(?:user|customer|visitor|guest|admin|merchant|client"
         r"|order|payment|request|buyer|seller|row|button|modal|dialog|page|form|field|item)s?\b"
+    ),
+    "mutters": (
+        r"\A(?:immer|nie) (?:diesel?be?\w*|derselbe|dasselbe)\b|\bвсегда одно\b|\bdit qu'|\bdisent qu'"
+        r"|\A(?:in|for) [\w/.-]+\.[a-z]{1,4}\b"
     ),
     "weighs": (
         r"\A(?:i guess|i think|i suppose|i'm not sure|not sure|in my opinion|imo|feels like|seems|it seems|looks like"
@@ -200,3 +257,28 @@ REFUSALS = {
     ),
 }
 """Further reasons for which a sentence lays nothing down: what the product shall do, and what is only thought."""
+
+ONLY_SPECIFIED = "specifies"
+"""The one of them that does not hold against what asks to be remembered, or says since when it holds."""
+
+SURE = ("remembers", "reminds", "from_now", "minds")
+"""Families that say themselves that they mean to last."""
+
+ANNOUNCES = (
+    r"\A(?:ok(?:ay)?[ ,]*|so[ ,]*|and[ ,]*)?(?:(?:a |one )?(?:new|another|one more|second|general|house|hard|simple|ground) (?:house )?"
+    r"(?:rule|convention|policy)|(?:let's make (?:it|this) a )rule|(?:please )?remember (?:this|the following)|for (?:the future|later|next"
+    r" time)|from now on|neue regel|nouvelle règle|nueva regla|nova regra|nuova regola|новое правило)\W*\Z"
+)
+"""A sentence that says that the next one is a rule."""
+
+OWN_LISTS = (
+    r"\b(?:(?:ground|house|my|our) (?:rules|conventions|preferences)|how (?:i|we) work|remember|from now on|going forward|for (?:this|every)"
+    r" (?:repo|project)|ab jetzt|merk\w*|désormais|a partir de|regole|правила|запомни)\b[^.?]*:\W*\Z"
+)
+"""A line that says that each item of the list below it is a rule of the person's own."""
+
+TAGS = (
+    r",\s*(?:tá|ok(?:ay)?|ja|d'accord|vale|va bene|ладно|хорошо|please|pls|yeah|deal|alles klar|verstanden|entendido|compris|capito)\s*"
+    r"[?]+\W*\Z"
+)
+"""A question at the end of what is none."""

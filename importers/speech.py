@@ -472,7 +472,7 @@ LABELS = (
 
 LISTS = (
     r"\b(?:rules?|conventions?|things? to remember|remember|from now on|going forward|for this (?:repo|project)"
-    r"|(?:two|three|four|some|a few|couple of) (?:things|rules|notes|conventions)|regeln|merk\w*|ab jetzt|règles"
+    r"|(?:two|three|four|some|a few|couple of) (?:things|rules|notes|conventions)|how (?:i|we) work|my preferences|regeln|merk\w*|ab jetzt|règles"
     r"|désormais"
     r"|reglas|a partir de|regras|regole|regels|правила|запомни)\b[^.?]*:\W*\Z"
 )

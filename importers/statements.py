@@ -69,16 +69,19 @@ def found(text: str, markers: Mapping[str, str] | None = None) -> list[Statement
         own = f"{own[:BEGIN_CHARS]}\n\n{own[-END_CHARS:]}"
     kept: list[Statement] = []
     at = end = 0
+    is_announced = False
+    listed = frozenset(_listed(own))
     for sentence in _own(own):
         at = max(text.find(sentence, at), 0)
         if kept and end and not text[end:at].strip() and _goes_on(sentence):
             kept[-1] = Statement(text[kept[-1].at : at + len(sentence)], kept[-1].at)
             end = 0
-        elif lays_down(sentence):
+        elif lays_down(sentence, is_announced=is_announced or sentence in listed):
             kept.append(Statement(sentence, at))
             end = at + len(sentence)
         else:
             end = 0
+        is_announced = speech.found("announces", norms.ANNOUNCES, sentence)
     return kept if len(kept) <= STATEMENTS_MAX else []
 
 
@@ -91,12 +94,16 @@ def _goes_on(sentence: str) -> bool:
     )
 
 
-def _is_refused(plain: str) -> bool:
-    return any(speech.found(name, source, plain) for name, source in REFUSALS.items())
+def _is_refused(plain: str, *, is_sure: bool = False) -> bool:
+    reasons = (name for name in REFUSALS if not is_sure or name != norms.ONLY_SPECIFIED)
+    return any(speech.found(name, REFUSALS[name], plain) for name in reasons)
 
 
-def lays_down(sentence: str) -> bool:
-    """Tell whether a sentence has the form of a rule, or of something to be remembered, and is not refused as one."""
+def lays_down(sentence: str, *, is_announced: bool = False) -> bool:
+    """Tell whether a sentence has the form of a rule, or of something to be remembered, and is not refused as one.
+
+    One that was announced as a rule needs no form.
+    """
     if not (8 if sentence.isascii() else 4) <= len(sentence) <= SENTENCE_CHARS:
         return False
     plain = _CODE.sub("X", _QUOTED.sub("Q", sentence.replace("’", "'"))).lower().strip(" \t*")
@@ -109,9 +116,15 @@ def lays_down(sentence: str) -> bool:
     elif lead is not None:
         heads.add(bare[lead.end() :])
     families = _families(plain)
-    if not any(speech.found(name, RULES[name], head) for name in families for head in heads):
+    is_sure = is_announced or any(
+        speech.found(name, RULES[name], head) for name in norms.SURE if name in families for head in heads
+    )
+    others = (name for name in families if name not in norms.SURE)
+    if not is_sure and not any(speech.found(name, RULES[name], head) for name in others for head in heads):
         return False
-    if _is_refused(bare) or _is_refused(plain):
+    if is_sure:
+        bare, plain = (re.sub(norms.TAGS, "", text) for text in (bare, plain))
+    if _is_refused(bare, is_sure=is_sure) or _is_refused(plain, is_sure=is_sure):
         return False
     return len(query.telling(sentence)) >= TELLING
 
@@ -144,6 +157,16 @@ def _own(text: str) -> Iterator[str]:
             yield from filter(None, [line[start : end.start()].strip()])
             start = end.end()
         yield from filter(None, [line[start:].strip()])
+
+
+def _listed(text: str) -> Iterator[str]:
+    """Yield the items of lists that a person announces as their own rules."""
+    is_listed = False
+    for line in filter(str.strip, text.splitlines()):
+        item = _ITEM.match(line)
+        if is_listed and item:
+            yield line[item.end() :].strip()
+        is_listed = (is_listed and item is not None) or speech.found("own_lists", norms.OWN_LISTS, line[:SENTENCE_CHARS])
 
 
 def _lines(text: str) -> Iterator[str]:
@@ -184,7 +207,8 @@ def _ends_of(lines: list[str], filled: list[int]) -> set[int]:
 def _is_marked(line: str) -> bool:
     """Tell whether a line asks to be remembered, whatever it looks like."""
     plain = re.sub(speech.OPENINGS, "", line[:SENTENCE_CHARS].lower())
-    return any(speech.found(name, speech.RULES[name], plain) for name in ("remembers", "from_now"))
+    names = ("remembers",) if _ITEM.match(line) else ("remembers", "from_now")
+    return any(speech.found(name, speech.RULES[name], plain) for name in names)
 
 
 def subject_of(sentence: str, before: str | None = None) -> str:
