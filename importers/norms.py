@@ -20,6 +20,8 @@ _WIDE = (
 )
 """That it holds widely."""
 
+_REPO = r"(?:repo(?:sitory)?|project|code ?base|monorepo|package|workspace)"
+
 _BARE = r"(?!(?:the|this|that|these|those|it|them|him|her|my|me|us|so|to|be|worry|bother|think|forget|know|see)\b)"
 """An object that is none in particular follows."""
 
@@ -70,8 +72,9 @@ RULES = {
         r"|\bput (?:that|this|it) (?:in|into) (?:your )?(?:memory|notes|claude\.md)\b"
     ),
     "facts": (
+        r"\A(?:quick |friendly |just a |as a )?reminder\b[:, ]\s*(?!(?:to self )?(?:of|for|about|to)\b)\w+ \w+|"
         r"\A(?:btw|by the way|fyi|just so you know|so you know|for your information|heads up|mind you|careful|be careful"
-        r"|n\.?b\.?|important|warning|watch out|note)\b[\s,:–—-]+(?!(?:i|he|she|it|they|there|this|that|these|those|you|we"
+        r"|n\.?b\.?|important|warning|watch out|note|be aware|beware|mind)\b(?: that)?[\s,:–—-]+(?!(?:i|he|she|it|they|there|this|that|these|those|you|we"
         r" (?:had|were|are|have|need))\b)(?!.*\b(?:now|again|still|yet|just|fail\w*|broke\w*|red|down|slow|was|were|did|got|seems"
         r"|looks)\b)(?:(?:the|our|my|all) )?[\w/.-]+(?: [\w/.-]+){0,3}? (?:is|are|go|goes|run|runs|live|lives|come|comes|has|have"
         r"|uses?|must|expects?|needs?|takes?|returns?|belongs?|sits?|only) \S+ \S"
@@ -90,8 +93,23 @@ RULES = {
         r"|belongs?|shared|depends?|needs?|use)\b"
     ),
     "kinds": (
+        rf"\A(?:this|our|the) {_REPO} (?:uses|targets|requires|follows|supports only|only supports|is (?:written in|managed with"
+        r"|built with|a monorepo|pinned to)|runs on|expects) \S"
+        rf"|\A(?:please )?(?:always )?(?:prefer|favou?r|default to|opt for|avoid) (?!(?:the|this|that|these|those|it|option|him|her|my|what)\b)"
+        rf"\w|\Awe use (?!(?:it|this|that|the|them|these|a|an)\b)[\w@/.-]+ (?:for|as) \w"
+        rf"|\A{_PLURAL} (?:only |always )?(?:live|belong|go|sit|stay) (?:only )?(?:in|into|under|next to|beside|at|on|with|inside|to) "
+        r"(?!(?:the wrong|nowhere|sleep|prod\b.*\bwrong))\S"
+        rf"|\A{_PLURAL} are (?!(?:slow|broken|red|green|fine|ok|good|bad|wrong|missing|flaky)\b).*,? (?:not|never) (?!(?:sure|bad)\b)\w"
+        rf"|\b(?:the way|how) we (?:do|write|name|deploy|test|structure|organi[sz]e|version|release)\b.{{0,30}}(?: is\b|:)"
+        r"|\bsource of truth\b|\b(?:is|are) (?:legacy|deprecated|dead|obsolete|frozen)[,;:–—-] ?(?:so )?(?:please )?(?:don't|do not|use|never|no)\b"
+        r"|\b(?:it's|it is|they're|is|are) (?:called|named|spelled|spelt|written|pronounced) .*,? not \S"
+        rf"|\Ain (?:this|our) {_REPO},? (?!(?:can|do|does|is there|are there|please|find|rename|where|what)\b)\w.*\b(?:is|are|lives?|goes?|go"
+        r"|uses?|follow|runs?)\b (?!(?:slow|broken|failing)\b)"
+        r"|\A(?:please )?(?:make sure|be sure|ensure|see to it)\b.*\b(?:before|after|when(?:ever)?|each time|every time) (?:you |we )?(?:commit|push"
+        r"|merg|releas|deploy|finish|chang|add|touch|open|creat|tell|say)\w*"
+        r"|"
         rf"\A{_KIND} (?:always |only |should |must |has to |have to )?(?:go(?:es)?|lives?|comes?|happens?|belongs?|stays?|runs?"
-        rf"|gets?|is|are) (?:only |always |solely |exclusively )?(?:\w+ )?(?:in|on|at|for|through|via|from|by|with|under|to|as)\b"
+        rf"|gets?|is|are) (?:only |always |solely |exclusively )?(?:\w+ )?(?:in|into|inside|on|at|for|through|via|from|by|with|under|to|as)\b"
         rf".*(?:,|;| and| but) (?:not|never|don't|do not|you (?:must not|mustn't|shouldn't|can't)|nowhere|nobody|locally"
         r"|everywhere|nothing|no)\b"
         rf"|\A{_KIND} (?:must|have to|has to|needs? to|(?:is|are) (?:to|supposed to)|should|ought to) .*\b{_WIDE}"
@@ -145,6 +163,17 @@ RULES = {
         r"|(?:する|した)(?:前|後)(?:に|は|には).*(?:実行|更新|確認|追加)して"
     ),
     "manners": (
+        r"\A(?:please |and )?(?:don't|do not|never|no)\b.*\b(?:unless|until) (?:i|we) (?:explicitly |specifically )?(?:ask|say|tell|told|said"
+        r"|approve|request|confirm|give)\b|\b(?:only|never) \w+ .*\b(?:when|if|after|once|unless) i (?:explicitly |specifically )?(?:ask|say"
+        r"|tell|approve|confirm)\b|\A(?:please )?(?:don't|do not|never) \w+ .*\b(?:unless|without) (?:explicitly|really|absolutely|strictly"
+        r"|being asked|my)\b"
+        r"|\A(?:please )?(?:don't|do not|never) (?:start|run|commit|push|deploy|restart|publish|merge|install) .*\byourself\b|\bi(?:'ll|'d rather)?"
+        r" (?:always )?(?:run|do|start|commit|push|handle|deploy|merge) .*\bmyself\b"
+        r"|\bi(?:'ve| have)? (?:already |just )?(?:told|asked) you (?:\w+ )?(?:not to|to (?:always|never|stop))\b"
+        r"|\A(?:please )?(?:don't|do not|no need to|you (?:don't|do not) (?:need|have) to|stop) ask(?:ing)? (?:me )?(?:for (?:permission|confirmation)"
+        r"|before|whether|if|every|each)\b"
+        r"|\A(?:please )?(?:don't|do not) (?:apologi[sz]e|thank|praise|flatter|summari[sz]e|repeat|over-?explain|over-?engineer)\b(?!.*\b(?:this|that"
+        r"|it)\b)|"
         r"\A(?:please |pls )?(?:answer|reply|respond|talk|speak|write) (?:to me |me )?(?:only |always )?(?:in (?:english"
         r"|german|french|spanish|portuguese|italian|dutch|polish|japanese|chinese|russian|short|plain|bullet\w*|prose)"
         r"|short\w*|briefly|concisely|without|less)\b"
@@ -218,14 +247,16 @@ RULES = {
 """Families of forms, beside those of `speech`."""
 
 _SIGNS = {
-    "facts": "btw way fyi know information heads mind careful nb n important warning watch note",
-    "minds": """rule habit convention policy standard deal law how memory notes time otherwise mean save store write add remember note keep bear forget future later coming next know rule forgetting often times said told agreed
+    "facts": "reminder aware beware btw way fyi know information heads mind careful nb n important warning watch note",
+    "minds": """every each rule habit convention policy standard deal law how memory notes time otherwise mean save store write add remember note keep bear forget future later coming next know rule forgetting often times said told agreed
     discussed change final settled negotiable stay debate discussion stone period stop story decided decision put""",
     "follows": "so therefore hence why means don't doesn't do not does can't cannot no has have never",
-    "kinds": """not never don't do must has have need needs supposed should ought only always isn't aren't frozen sacred untouchable immutable off everywhere throughout across over here
+    "kinds": """not never don't do must has have need needs supposed should ought only always use uses called named spelled spelt written legacy deprecated dead obsolete source way how sure ensure
+    prefer favor favour default opt avoid live belong go sit stay this our isn't aren't frozen sacred untouchable immutable off everywhere throughout across over here
     else default every each all any nowhere nobody locally nothing no more we can may in for everything isn't""",
     "cases": "when whenever if time everytime once soon before after me doubt",
-    "manners": """answer reply respond talk speak write answers replies responses explanations messages summaries commits
+    "manners": """unless until without yourself myself told asked ask asking apologize apologise thank praise flatter
+    summarize summarise repeat overengineer overexplain if once answer reply respond talk speak write answers replies responses explanations messages summaries commits
     prs diffs like want need appreciate hate dislike stand rather prefer call address no skip drop spare""",
     "abroad": "",
 }
@@ -237,7 +268,12 @@ REFUSALS = {
         r"\bthe (?:[\w-]+ ){1,3}(?:should|must) (?:always|never) (?:show|display|hide|appear|stay|stick|render|open|close"
         r"|look|fit|scroll|contain|start|end|be (?:visible|hidden|shown|enabled|disabled|open|on|at|sorted|there"
         r"|clickable|centered|the))\b"
-        r"|(?<!we )(?<!you )(?:should|must) (?:always|never) (?!be \w+(?:ed|en)\b|go\b|happen\b)"
+        r"|(?<!we )(?<!you )should (?:always|never) (?!be \w+(?:ed|en)\b|go\b|happen\b)|\bmust always (?:include|have|return|be visible)\b"
+        r"|\b(?:tell|warn|remind|ask|inform|force|let|prevent) (?:the |a |an |our |all |new )?(?:users?|customers?|people|them|him|her|team|clients?"
+        r"|admins?|llm|model|bot|agent|visitors?|guests?|merchants?)\b"
+        r"|\A(?:please |now |and |also )?(?:leave|include|insert|append|mention|say|state|extend|update|set|configure|adjust|adapt|tweak|edit"
+        r"|rewrite|rephrase|refactor|turn|replace|convert|implement|build|mock|put a)\b.*\b(?:so (?:that )?(?:it|we|they|the)|that|which|saying"
+        r"|says|where|to (?:always|never))\b"
         r"|, (?:let|make|have) the \w+ \w+|, (?:fix|change|rename|update|remove|delete|move|convert|adjust|correct|replace) (?:the|those"
         r"|these|that|them|it|all)\b"
         r"|\b(?:il|elle|ils|elles|ça) (?:ne )?(?:doit|doivent) (?:toujours|jamais)\b"
@@ -247,7 +283,13 @@ REFUSALS = {
         r"|order|payment|request|buyer|seller|row|button|modal|dialog|page|form|field|item)s?\b"
     ),
     "mutters": (
-        r"\A(?:immer|nie) (?:diesel?be?\w*|derselbe|dasselbe)\b|\bвсегда одно\b|\bdit qu'|\bdisent qu'"
+        r"\b(?:now or|better late than|than) never\b|\b(?:always|never) (?!(?:\w+ss|focus|canvas|bus|alias|https?|this|its|tests|tabs|types)\b)[a-z]{3,}s\b"
+        r"|\b(?:wondering|whether|not sure if|should we|do we|do you think|shall we)\b|\b(?:back then|in the past|previously|formerly|last (?:job|company"
+        r"|project|year|time)|my (?:old|last|previous) (?:job|team|company)|früher|à l'époque|раньше)\b|昔は"
+        r"|\b(?:wants?|wanted|expects?|insists?) (?:us|me|everyone|that we|everybody) to\b"
+        r"|\A(?:zeig|such|find|liste|erklär|übersetz|montre|cherche|explique|trouve|traduis|muestra|busca|explica|traduce|mostra|cerca|spiega|procura"
+        r"|покажи|найди|объясни|переведи)\w*\b|\A(?:请)?(?:解释|翻译|查一下|找)"
+        r"|\A(?:immer|nie) (?:diesel?be?\w*|derselbe|dasselbe)\b|\bвсегда одно\b|\bdit qu'|\bdisent qu'"
         r"|\A(?:in|for) [\w/.-]+\.[a-z]{1,4}\b"
     ),
     "weighs": (
@@ -282,3 +324,6 @@ TAGS = (
     r"[?]+\W*\Z"
 )
 """A question at the end of what is none."""
+
+TAILS = ("reminds", "minds")
+"""Those of them that may stand behind a whole sentence, whatever leads over to it."""

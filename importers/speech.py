@@ -341,7 +341,7 @@ REFUSALS = {
         r"|esta vez|s[oó]lo (?:para|por|esta)|por ahora|(?<!partir de )hoy|de momento|por el momento"
         r"|d?[ed]sta vez|só (?:para|desta|dessa|hoje|agora)|por enquanto|por ora|(?<!partir de )hoje"
         r"|questa volta|solo per|per (?:ora|adesso|il momento)|(?<!da )oggi"
-        r"|deze keer|dit keer|alleen voor (?:deze|nu)|voor nu|(?<!vanaf )vandaag|even\b"
+        r"|deze keer|dit keer|alleen voor (?:deze|nu)|voor nu|(?<!vanaf )vandaag|(?:doe|kijk|laat|wacht|gewoon|nog|maar|dit|dat|het) even|even (?:snel|kijken|testen|wachten)"
         r"|для этого (?:запуска|раза|теста)|в этот раз|сейчас|пока(?! не)|сегодня|временно|один раз)\b"
         r"|今回|明日|明天|一時的|とりあえず|今だけ|今日|这次|这一次|这回|今天(?!起|开始)|暂时|临时|先用"
     ),
@@ -479,7 +479,9 @@ LISTS = (
 """A line that says that the list below it is a person's own."""
 
 LEADS = (
-    r"\A\W*(?:no(?:pe)?|note|nb|n\.b\.|ps|p\.s\.|reminder|important|also|btw|fyi|hint|tip|one more(?: thing)?|and"
+    r"\A\W*(?:(?:but )?seriously(?: though)?|in general|generally|one (?:more )?(?:request|note|remark)|quick (?:note|one|reminder)"
+    r"|(?:friendly )?reminder|small (?:thing|note)|correction|clarification|(?:just )?to (?:be clear|clarify)|again|pro tip|last"
+    r" thing|lastly|general (?:note|remark)|preference|my preference|no(?:pe)?|note|nb|n\.b\.|ps|p\.s\.|reminder|important|also|btw|fyi|hint|tip|one more(?: thing)?|and"
     r"|attention"
     r"|achtung|wichtig|hinweis|nein|übrigens|important|attention|non|importante|atención|ojo|atenção|attenzione|let op"
     r"|belangrijk|важно|внимание|нет|注意|重要|另外)\W*\Z"

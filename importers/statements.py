@@ -116,8 +116,11 @@ def lays_down(sentence: str, *, is_announced: bool = False) -> bool:
     elif lead is not None:
         heads.add(bare[lead.end() :])
     families = _families(plain)
+    sure = [name for name in norms.SURE if name in families]
     is_sure = is_announced or any(
-        speech.found(name, RULES[name], head) for name in norms.SURE if name in families for head in heads
+        speech.found(name, RULES[name], head)
+        for name in sure
+        for head in ((*heads, bare) if name in norms.TAILS else heads)
     )
     others = (name for name in families if name not in norms.SURE)
     if not is_sure and not any(speech.found(name, RULES[name], head) for name in others for head in heads):
