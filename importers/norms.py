@@ -48,6 +48,11 @@ _PLURAL = (
 
 RULES = {
     "minds": (
+        rf"\A(?:for|in) (?:this|our) {_REPO}\s*:\s|\A(?:one|a|another|new|simple) (?:\w+ )?rule\b[^:]{{0,25}}:\s"
+        r"|\b(?:stays?|will stay|remains?) (?:that|this) way\b|\bwon't (?:ever )?change\b"
+        r"|\bi (?:don't|do not|never) want to (?:see|have|hear|find|read) .*\b(?:again|any ?more|ever)\b"
+        r"|\b(?:we|the team|our team|everyone)(?: have| has| all|'ve)? (?:decided|agreed|settled)(?: \w+)?\s*:"
+        r"|"
         r"\A[^:,]{0,30}\bfor (?:later|next time|the future|future \w+)\s*[:,]\s"
         r"|\blet's make (?:it|this|that) a (?:rule|habit|convention)\b|\A(?:new|another|one more|second|hard|simple) (?:house )?"
         r"(?:rule|convention)\s*[:,–—-]|[,.;–—-] (?:please )?make (?:that|this|it) a (?:habit|rule)\W*\Z"
@@ -80,6 +85,13 @@ RULES = {
         r"|uses?|must|expects?|needs?|takes?|returns?|belongs?|sits?|only) \S+ \S"
     ),
     "follows": (
+        r"\A(?:i'm|i am) (?:on|using) \w.*, so .*\b(?:won't|can't|don't|doesn't|cannot|never|only)\b"
+        r"|\b(?:only|restricted|limited|supports?|expensive|shared)\b.*, so (?:the|our|we|you|all|they) .*\b(?:has to|have to|must|needs? to"
+        r"|can't|cannot|can only)\b"
+        r"|\A(?:please )?(?:don't|do not|never) \w+ .*[,;–—-] ?we(?: already)? have (?!to\b).*\bfor (?:that|this|it|those)\b"
+        r"|\b(?:don't|do not|never) (?!.*\b(?:this|that|it)\b)\w+ .*\bwithout (?!me\b)\w"
+        r"|\byou (?:didn't|did not|haven't) (?:write|create|add|touch|change|make|written|created|changed)\b(?<!why you didn't)"
+        r"|\A(?:please )?leave (?:my|our|all) .* alone\b|"
         rf"\A(?=.*\b(?:our|we|we're|i'm|my|is|are|has|have|runs?|uses?|only|lives?|can't|cannot|don't|doesn't)\b)"
         rf"(?!(?:it|this|that|these|those|there|they|if|then)\b)[^,;]{{8,}}[,;:–—]\s*(?:so|therefore|hence|that's why|which means)"
         rf",? (?:please |always |better )?(?:(?:{_NOT}|no more) {_BARE}\w+ (?:me )?{_BARE}\w"
@@ -93,6 +105,17 @@ RULES = {
         r"|belongs?|shared|depends?|needs?|use)\b"
     ),
     "kinds": (
+        rf"\A{_PLURAL} always (?:with|in|via|through|under|on|as|from|by) \w|\A{_PLURAL} should \w+ .*, (?:don't|do not|never) \w"
+        rf"|\A{_PLURAL} get \w+ed, (?:not|never) \w|\A{_PLURAL} .*\bgo (?:in|into|to|through) .*, we (?:don't|never|do not) \w"
+        r"|\b(?:is|are) how we (?:do|work|write|test|deploy|name|build)\b"
+        r"|\A(?:please )?(?:use|prefer) (?!(?:an?|the|this|that|my|your|it)\b).* (?:in|for|on) (?:all|any|every) \w"
+        r"|\A(?:over )?here,? we (?!(?:are|have|go|need|see|can|could|got|were|had)\b)\w+ \S"
+        r"|\Afor (?:anything|everything|all|any|every) [^,]*, (?:please |always |we )?(?:use|go|call|prefer|write|don't|do|ask)\b"
+        r"|\Ayou can (?:always |safely )?assume (?!(?:that )?(?:it|this|that)\b)\w+ \S"
+        r"|\A(?!(?:the|it|this|that|he|she|they|there|my|i|you|your)\b)\w+(?: \w+)? (?:is|are) always (?!(?:slow|late|red|broken|down|wrong|empty|null"
+        r"|flaky|busy|full|the same|a|an|so|there|on|nice|good|great|fun|hard|easy|like|right|welcome)\b)\w"
+        r"|\Ano\b.*\b(?:don't|do not|never) (?:reach for|go for|bring in|pull in|introduce|add) (?!(?:this|that|it|the)\b)\w"
+        r"|"
         rf"\A(?:this|our|the) {_REPO} (?:uses|targets|requires|follows|supports only|only supports|is (?:written in|managed with"
         r"|built with|a monorepo|pinned to)|runs on|expects) \S"
         rf"|\A(?:please )?(?:always )?(?:prefer|favou?r|default to|opt for|avoid) (?!(?:the|this|that|these|those|it|option|him|her|my|what)\b)"
@@ -142,6 +165,11 @@ RULES = {
         r" (?!(?:that|this|it|him|her)\b)\w"
     ),
     "cases": (
+        r"\A(?:when(?:ever)?|if|after|before) (?:adding|changing|touching|creating|writing|renaming|removing|upgrading|bumping|editing|deploying"
+        r"|releasing|merging|committing|deleting|introducing|reviewing|refactoring|opening) (?!(?:this|that|it|these|those)\b)[^,]*, (?:please |always"
+        r" |also )*(?!(?:it|this|that|the|i|we|he|she|they|there)\b)[a-z]+ \S"
+        r"|\w (?:whenever|every time|each time|any ?time) you (?!.*\b(?:this|that|it)\b)\w+ \S"
+        r"|\byou should (?!.*\b(?:this|that|it|have|be able)\b)\w+ .*\b(?:before|after|whenever|every|each)\b|"
         rf"\A(?:when(?:ever)?|if|any ?time|every ?time|each time|once|as soon as) (?:a|an|any|some|you|your|we) (?:[\w-]+ )?"
         rf"(?:{_WORK}|(?:add|touch|change|write|create|rename|remove|delete|edit|bump|need|see|hit|open|make|introduce"
         r"|upgrade|move|fix)\b (?:a|an|any|something|anything|new|files?|code|types?|one of|stuff)\b)"
@@ -191,6 +219,12 @@ RULES = {
         r"|коротко|без)|(?:日本語|英語)で(?:答|返|書|お願い)|(?:用|请用)(?:中文|英文)(?:回答|回复|写)"
     ),
     "abroad": (
+        r"\bwir (?!(?:haben|sind|können|wissen|müssen|wollen|kommen|brauchen|waren|hatten)\b)\w+en nicht (?:gegen|in|mit|auf|über|direkt|im|an) \w"
+        r"|\b(?:nehmen|nutzen|verwenden|benutzen|schreiben) wir .*\b(?:statt|anstatt|anstelle|nicht)\b|\w (?:immer|nie) (?:mit|über|per|via|auf) \w.*,"
+        r" (?:das )?gilt\b"
+        r"|\A(?:dans (?:ce|notre) (?:dépôt|projet|repo)|en este (?:repo\w*|proyecto)|neste (?:repo\w*|projeto)|in questo (?:repo\w*|progetto)"
+        r"|in (?:diesem|unserem) (?:repo\w*|projekt)|в (?:этом|нашем) (?:репо\w*|проекте)),? .*\b(?:sont|est|vont|s'écri\w+|on|es|son|está|están|van|é"
+        r"|são|vão|ficam|sono|è|vanno|ist|sind|liegen|liegt|heißen|gehören|лежат|пишем|идут)\b|"
         r"\A(?!.*\b(?:haben|sind|waren|können|müssen|wollen|werden|kommen|hatten|konnten|brauchen) wir\b).*\b\w+en wir (?:\S+ ){0,3}"
         r"(?:nie(?:mals)?|immer|nicht|nur|kein\w*|von hand|grundsätzlich)\b"
         r"|[,;–-] (?:also |bitte |dann )?(?:nimm|nutze?|verwende?|schreibe?|starte?|mach|leg|frag) (?:bitte )?(?:immer|nie)\b"
@@ -247,18 +281,26 @@ RULES = {
 """Families of forms, beside those of `speech`."""
 
 _SIGNS = {
-    "facts": "reminder aware beware btw way fyi know information heads mind careful nb n important warning watch note",
-    "minds": """every each rule habit convention policy standard deal law how memory notes time otherwise mean save store write add remember note keep bear forget future later coming next know rule forgetting often times said told agreed
-    discussed change final settled negotiable stay debate discussion stone period stop story decided decision put""",
-    "follows": "so therefore hence why means don't doesn't do not does can't cannot no has have never",
-    "kinds": """not never don't do must has have need needs supposed should ought only always use uses called named spelled spelt written legacy deprecated dead obsolete source way how sure ensure
-    prefer favor favour default opt avoid live belong go sit stay this our isn't aren't frozen sacred untouchable immutable off everywhere throughout across over here
-    else default every each all any nowhere nobody locally nothing no more we can may in for everything isn't""",
-    "cases": "when whenever if time everytime once soon before after me doubt",
-    "manners": """unless until without yourself myself told asked ask asking apologize apologise thank praise flatter
-    summarize summarise repeat overengineer overexplain if once answer reply respond talk speak write answers replies responses explanations messages summaries commits
-    prs diffs like want need appreciate hate dislike stand rather prefer call address no skip drop spare""",
-    "abroad": "",
+    "facts": """aware beware btw careful fyi heads important information know mind n nb note reminder warning watch way""",
+    "minds": """add again agreed anymore bear change coming convention deal debate decided decision discussed discussion
+    each ever every final forget forgetting future habit how keep know later law mean memory negotiable next
+    note notes often otherwise period policy put remains remember rule said save settled standard stay stays
+    stone stop store story team time times told want way won't write""",
+    "follows": """alone can't cannot didn't do does doesn't don't has have haven't hence leave means never no not so
+    therefore why without won't""",
+    "kinds": """across all always any anything aren't assume avoid belong called can dead default deprecated do don't
+    each else ensure every everything everywhere favor favour for frozen get go has have here how immutable
+    in isn't legacy live locally may more must named need needs never no nobody not nothing nowhere obsolete
+    off only opt ought our over prefer sacred should sit source spelled spelt stay supposed sure this
+    throughout untouchable use uses way we written""",
+    "cases": """adding after before bumping changing committing creating deleting deploying doubt editing everytime if
+    introducing me merging once opening refactoring releasing removing renaming reviewing should soon time
+    touching upgrading when whenever writing""",
+    "manners": """address answer answers apologise apologize appreciate ask asked asking call commits diffs dislike drop
+    explanations flatter hate if like messages myself need no once overengineer overexplain praise prefer prs
+    rather repeat replies reply respond responses skip spare speak stand summaries summarise summarize talk
+    thank told unless until want without write yourself""",
+    "abroad": """""",
 }
 SIGNS = {name: frozenset(words.split()) for name, words in _SIGNS.items()}
 """Words without which an English sentence has no form of a family; `abroad` has no English ones."""
@@ -274,6 +316,8 @@ REFUSALS = {
         r"|\A(?:please |now |and |also )?(?:leave|include|insert|append|mention|say|state|extend|update|set|configure|adjust|adapt|tweak|edit"
         r"|rewrite|rephrase|refactor|turn|replace|convert|implement|build|mock|put a)\b.*\b(?:so (?:that )?(?:it|we|they|the)|that|which|saying"
         r"|says|where|to (?:always|never))\b"
+        r"|\A(?:(?:and |also |please |then |so )*always|(?:and |also |then )+never) \w+ (?:\w+ )?(?:the|its|their) \w+(?!.*\b(?:before|after|when|whenever|first|every|each|any"
+        r"|all|here|repo|project|we|our|without|instead|not|never|unless|prod|production|main|master|yourself|directly|until)\b)"
         r"|, (?:let|make|have) the \w+ \w+|, (?:fix|change|rename|update|remove|delete|move|convert|adjust|correct|replace) (?:the|those"
         r"|these|that|them|it|all)\b"
         r"|\b(?:il|elle|ils|elles|ça) (?:ne )?(?:doit|doivent) (?:toujours|jamais)\b"
@@ -292,10 +336,15 @@ REFUSALS = {
         r"|\A(?:immer|nie) (?:diesel?be?\w*|derselbe|dasselbe)\b|\bвсегда одно\b|\bdit qu'|\bdisent qu'"
         r"|\A(?:in|for) [\w/.-]+\.[a-z]{1,4}\b"
     ),
+    "outside": (
+        r"\b(?:in|of|under|by) (?:\w+ ){0,2}law\b|\bgdpr (?:says|requires)|\b(?:nie|immer) (?:funktioniert|klappt|geht|läuft|stimmt|passt|kommt)\b"
+        r"|, (?:und |et |y |e |и |а )?(?:nicht|pas|no|não|non|не|niet) (?:dies\w*|das|die|den|der|deze|ce\w*|celui\S*|es[ea]|est[ea]|ess[ea]|quell\w*"
+        r"|quest\w*|эт\w+|тот|ту|la otra|l'autre)\W*\Z"
+    ),
     "weighs": (
         r"\A(?:i guess|i think|i suppose|i'm not sure|not sure|in my opinion|imo|feels like|seems|it seems|looks like"
         r"|could be|ich glaube|ich denke|je pense|je crois|creo que|acho que|credo che|думаю|кажется|我觉得|多分)\b"
-        r"(?!.*\bfrom now on\b)|[,;] i (?:think|guess|suppose|believe)\W*\Z|\b(?:is|are) like (?:my|an?|the)\b"
+        r"(?!.*\bfrom now on\b)|\bi (?:think|guess|suppose|believe)\W*\Z|\b(?:is|are) like (?:my|an?|the)\b"
     ),
 }
 """Further reasons for which a sentence lays nothing down: what the product shall do, and what is only thought."""
@@ -327,3 +376,19 @@ TAGS = (
 
 TAILS = ("reminds", "minds")
 """Those of them that may stand behind a whole sentence, whatever leads over to it."""
+
+RECALLS = (
+    r"\A(?:so |and |please |pls )*(?:remember|note|memori[sz]e|save|store|keep) (?:that|this|it)(?: in mind| down| somewhere)?(?:,? (?:please|pls|ok|for"
+    r" (?:later|next time|the future|the next time|future \w+)|from now on|everywhere))*\W*\Z"
+    r"|\A(?:don't|do not|never) forget (?:that|this|it)\W*\Z|\A(?:bitte )?merk dir das(?: bitte)?\W*\Z|\A(?:souviens-t'en|retiens(?:-le| ça)"
+    r"|recuérdalo|tenlo en cuenta|lembra disso|lembre-se disso|ricordalo|tienilo a mente|запомни это|覚えておいて(?:ください|ね)?|记住(?:这一点|这个)?|请记住)"
+    r"\W*\Z|\A(?:this|that|it) (?:holds|applies|goes|counts|is) for (?:all|every|the whole|everything|future)\b.{0,40}\Z"
+)
+"""A sentence that asks to remember the one before it, or says that it holds widely."""
+
+GOES_ON = (
+    r"\A(?:anything else|everything else|plain \w+|either .* or|if (?:one|it|they|you) .*, (?:it|they|put|use|ask)|(?:this |that |it )?(?:applies|holds|goes) (?:to|for)"
+    r"|same (?:goes )?for|(?:don't|do not|never) \w+ (?:them|it|those)\b|only the \w+|wait until i|split|[a-z]+s (?:are|go|live|get) \w+|they (?:are|go|live|get"
+    r"|belong) \w+|\w+ only\W*\Z|(?:nie|niemals|never|always|jamais|nunca|mai)\W*\Z)"
+)
+"""Further beginnings of a sentence that goes on with the one before it."""

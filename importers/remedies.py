@@ -46,7 +46,7 @@ _CHANGES = re.compile(
     r"|restore"
     r"|stash|format|fmt|set|use|touch|tee|source|enable|disable|config|link|seed|apply|rebuild|bootstrap|lock"
     r"|(?<=go )get|tidy|use-context|set-context|trust|allow|approve|accept|unlock|migrate:\w+|db:\w+|add-apt-repository|corepack"
-    r"|create(?:user|db)|[\w:]+:create|(?<=rubocop )-[aA]|autocorrect"
+    r"|create(?:user|db)|[\w:]+:create|erase|reset|rollback|reinstall|dedupe|purge|flush|recreate|downgrade|(?<=rubocop )-[aA]|autocorrect"
     r"|black|isort|gofmt|rustfmt|autopep8|prettier|clang-format)(?![\w-])"
     r"|--(?:write|fix|in-place)\b|\bsed -i|>{1,2} ?\S"
 )

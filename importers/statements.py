@@ -70,26 +70,43 @@ def found(text: str, markers: Mapping[str, str] | None = None) -> list[Statement
     kept: list[Statement] = []
     at = end = 0
     is_announced = False
+    before: Statement | None = None
     listed = frozenset(_listed(own))
     for sentence in _own(own):
         at = max(text.find(sentence, at), 0)
+        if speech.found("recalls", norms.RECALLS, sentence):
+            kept += [_joined(text, before, at, sentence)] if before is not None and _may_last(before.text) else []
+            end, before = 0, None
+            continue
+        before = Statement(sentence, at)
         if kept and end and not text[end:at].strip() and _goes_on(sentence):
             kept[-1] = Statement(text[kept[-1].at : at + len(sentence)], kept[-1].at)
             end = 0
         elif lays_down(sentence, is_announced=is_announced or sentence in listed):
             kept.append(Statement(sentence, at))
             end = at + len(sentence)
+            before = None
         else:
             end = 0
         is_announced = speech.found("announces", norms.ANNOUNCES, sentence)
     return kept if len(kept) <= STATEMENTS_MAX else []
 
 
+def _joined(text: str, first: Statement, at: int, sentence: str) -> Statement:
+    """Return a statement with the sentence after it that asks to remember it."""
+    return Statement(text[first.at : at + len(sentence)], first.at)
+
+
+def _may_last(sentence: str) -> bool:
+    """Tell whether a sentence can be what the next one asks to remember."""
+    return lays_down(sentence, is_announced=True)
+
+
 def _goes_on(sentence: str) -> bool:
     """Tell whether a sentence says what is to be done instead of what the one before forbids, or why."""
     return (
         len(sentence) <= GOES_ON_CHARS
-        and speech.found("goes_on", speech.GOES_ON, sentence)
+        and (speech.found("goes_on", speech.GOES_ON, sentence) or speech.found("goes_on_too", norms.GOES_ON, sentence))
         and not _is_refused(sentence)
     )
 
