@@ -48,7 +48,8 @@ _PLURAL = (
 
 RULES = {
     "minds": (
-        rf"\A(?:for|in) (?:this|our) {_REPO}\s*:\s|\A(?:one|a|another|new|simple) (?:\w+ )?rule\b[^:]{{0,25}}:\s"
+        rf"\A(?:for|in) (?:this|our) {_REPO}\s*:\s|\A(?:one|another|(?:a )?(?:new|simple|general|house|hard)) (?:\w+ )?rule\b[^:]{{0,25}}:\s"
+        r"|\A(?:my|our|the team's) rules?\s*:\s"
         r"|\b(?:stays?|will stay|remains?) (?:that|this) way\b|\bwon't (?:ever )?change\b"
         r"|\bi (?:don't|do not|never) want to (?:see|have|hear|find|read) .*\b(?:again|any ?more|ever)\b"
         r"|\b(?:we|the team|our team|everyone)(?: have| has| all|'ve)? (?:decided|agreed|settled)(?: \w+)?\s*:"
@@ -85,6 +86,10 @@ RULES = {
         r"|uses?|must|expects?|needs?|takes?|returns?|belongs?|sits?|only) \S+ \S"
     ),
     "follows": (
+        r"\A(?!(?:it|this|that|the (?:test|build|page))\b).*\b(?:only|can't|cannot|doesn't|don't|won't|every|each|all|never|always|restricted|limited)\b.*,? so"
+        r" (?:[a-z-]+s|nothing|nobody|no one|everything) (?:has to|have to|may|must|can only|can't|cannot|needs? to)\b"
+        rf"|\A(?:our|my|the) [\w-]+(?: [\w-]+)? (?:don't|doesn't|can't|cannot|has no|have no) [^,;]+[,;] (?:so )?(?:please )?{_NOT} {_BARE}\w+ {_BARE}\w"
+        r"|"
         r"\A(?:i'm|i am) (?:on|using) \w.*, so .*\b(?:won't|can't|don't|doesn't|cannot|never|only)\b"
         r"|\b(?:only|restricted|limited|supports?|expensive|shared)\b.*, so (?:the|our|we|you|all|they) .*\b(?:has to|have to|must|needs? to"
         r"|can't|cannot|can only)\b"
@@ -105,6 +110,14 @@ RULES = {
         r"|belongs?|shared|depends?|needs?|use)\b"
     ),
     "kinds": (
+        rf"\Ano,? {_PLURAL} (?:need|are|go|have|start|use|must|should) \S|\A{_PLURAL} (?:is|are|means?|gets?) (?!.*\b(?:red|slow|late|broken|down|wrong)\b).*, always"
+        r"(?:,.*)?\W*\Z|\A[\w-]+(?: [\w-]+)? only[,.;–—-] ?(?:please|no|don't|never)\b|\b(?:is|are) (?:read[- ]only|off[- ]limits|taboo) for you\b"
+        r"|\A(?:please )?treat (?:everything|anything|all|every|any) .*\bas \w|\b(?:nothing|nobody|no one) else (?:should|may|must|is allowed|gets to)\b"
+        rf"|\Ait's (?!(?:a mess|broken|slow|weird|new|missing|not|used)\b)[^,]{{1,30}} (?:in|for|across) (?:this|our|the whole) {_REPO}\b"
+        r"|\Awe (?:target|support|require|follow) (?!(?:it|this|that|the|them|a|an)\b)[\w.]|\Awe (?!(?:have|had|were|are|need|see|get|got)\b)\w+ .* only\W*\Z"
+        r"|\A(?:please )?keep (?!(?:it|this|that|the|going|them|my|your)\b)[\w -]+ (?:thin|small|short|simple|flat|pure|dumb|stateless|private|sorted|in sync"
+        r"|self-contained)\b|\A(?:please )?keep (?!(?:it|this|that|them)\b).*\b(?:backwards? compatible|compatible with|in sync with|alphabetical\w*)\b"
+        r"|"
         rf"\A{_PLURAL} always (?:with|in|via|through|under|on|as|from|by) \w|\A{_PLURAL} should \w+ .*, (?:don't|do not|never) \w"
         rf"|\A{_PLURAL} get \w+ed, (?:not|never) \w|\A{_PLURAL} .*\bgo (?:in|into|to|through) .*, we (?:don't|never|do not) \w"
         r"|\b(?:is|are) how we (?:do|work|write|test|deploy|name|build)\b"
@@ -165,6 +178,9 @@ RULES = {
         r" (?!(?:that|this|it|him|her)\b)\w"
     ),
     "cases": (
+        r"\A(?:if|when(?:ever)?) (?:you|we|i) (?:ever )?(?:see|hit|get|run into|encounter) .*\bagain,"
+        rf"|\A(?:if|when(?:ever)?) (?:something|anything) [^,]+, (?:please |always |first )?{_DO} \S"
+        r"|"
         r"\A(?:when(?:ever)?|if|after|before) (?:adding|changing|touching|creating|writing|renaming|removing|upgrading|bumping|editing|deploying"
         r"|releasing|merging|committing|deleting|introducing|reviewing|refactoring|opening) (?!(?:this|that|it|these|those)\b)[^,]*, (?:please |always"
         r" |also )*(?!(?:it|this|that|the|i|we|he|she|they|there)\b)[a-z]+ \S"
@@ -191,6 +207,9 @@ RULES = {
         r"|(?:する|した)(?:前|後)(?:に|は|には).*(?:実行|更新|確認|追加)して"
     ),
     "manners": (
+        r"\Ayou (?:don't|do not) (?:have|need) to (?:explain|tell|show|repeat|summari[sz]e|ask|comment|justify|apologi[sz]e)\b|\Aonly tell me \w"
+        r"|\Ai (?:use|work with|write|read|run|develop on) [^,]+, (?:not|never) \w|\Ai \w+, i (?:don't|never|do not) \w+|\b(?:drives?|driving) me (?:nuts|crazy|mad|insane)\b"
+        r"|\b(?:annoys?|bothers?) me (?:when|if|that you)\b|"
         r"\A(?:please |and )?(?:don't|do not|never|no)\b.*\b(?:unless|until) (?:i|we) (?:explicitly |specifically )?(?:ask|say|tell|told|said"
         r"|approve|request|confirm|give)\b|\b(?:only|never) \w+ .*\b(?:when|if|after|once|unless) i (?:explicitly |specifically )?(?:ask|say"
         r"|tell|approve|confirm)\b|\A(?:please )?(?:don't|do not|never) \w+ .*\b(?:unless|without) (?:explicitly|really|absolutely|strictly"
@@ -219,6 +238,9 @@ RULES = {
         r"|коротко|без)|(?:日本語|英語)で(?:答|返|書|お願い)|(?:用|请用)(?:中文|英文)(?:回答|回复|写)"
     ),
     "abroad": (
+        r"[,:] (?:also )?\w+ (?:statt|anstatt) \w+\W*\Z|\bon (?!a\b|avait\b|est\b)\w+ .*, (?:et )?(?:pas|jamais) (?:avec|dans|en|sur|de|par|via) \w|\blos? hago yo\b"
+        r"|\A(?:en este (?:repo\w*|proyecto)|neste (?:repo\w*|projeto)|in questo (?:repo\w*|progetto)|in (?:diesem|unserem) (?:repo\w*|projekt)"
+        r"|dans ce (?:dépôt|projet|repo)),? (?:todo|tudo|tutto|alles|tout)\b|"
         r"\bwir (?!(?:haben|sind|können|wissen|müssen|wollen|kommen|brauchen|waren|hatten)\b)\w+en nicht (?:gegen|in|mit|auf|über|direkt|im|an) \w"
         r"|\b(?:nehmen|nutzen|verwenden|benutzen|schreiben) wir .*\b(?:statt|anstatt|anstelle|nicht)\b|\w (?:immer|nie) (?:mit|über|per|via|auf) \w.*,"
         r" (?:das )?gilt\b"
@@ -283,23 +305,23 @@ RULES = {
 _SIGNS = {
     "facts": """aware beware btw careful fyi heads important information know mind n nb note reminder warning watch way""",
     "minds": """add again agreed anymore bear change coming convention deal debate decided decision discussed discussion
-    each ever every final forget forgetting future habit how keep know later law mean memory negotiable next
-    note notes often otherwise period policy put remains remember rule said save settled standard stay stays
-    stone stop store story team time times told want way won't write""",
-    "follows": """alone can't cannot didn't do does doesn't don't has have haven't hence leave means never no not so
-    therefore why without won't""",
-    "kinds": """across all always any anything aren't assume avoid belong called can dead default deprecated do don't
-    each else ensure every everything everywhere favor favour for frozen get go has have here how immutable
-    in isn't legacy live locally may more must named need needs never no nobody not nothing nowhere obsolete
-    off only opt ought our over prefer sacred should sit source spelled spelt stay supposed sure this
-    throughout untouchable use uses way we written""",
-    "cases": """adding after before bumping changing committing creating deleting deploying doubt editing everytime if
-    introducing me merging once opening refactoring releasing removing renaming reviewing should soon time
-    touching upgrading when whenever writing""",
-    "manners": """address answer answers apologise apologize appreciate ask asked asking call commits diffs dislike drop
-    explanations flatter hate if like messages myself need no once overengineer overexplain praise prefer prs
-    rather repeat replies reply respond responses skip spare speak stand summaries summarise summarize talk
-    thank told unless until want without write yourself""",
+    each ever every final forget forgetting future habit how keep know later law mean memory my negotiable
+    next note notes often otherwise our period policy put remains remember rule rules said save settled
+    standard stay stays stone stop store story team time times told want way won't write""",
+    "follows": """all alone can't cannot didn't do does doesn't don't each every has have haven't hence leave limited means
+    never no not only restricted so therefore why without won't""",
+    "kinds": """across all always any anything are aren't assume avoid belong called can dead default deprecated do don't
+    each else ensure every everything everywhere favor favour follow for frozen get go has have here how
+    immutable in is isn't it's keep legacy live locally may more must named need needs never no nobody not
+    nothing nowhere obsolete off only opt ought our over prefer require sacred should sit source spelled
+    spelt stay support supposed sure target this throughout treat untouchable use uses way we written""",
+    "cases": """adding after again anything before bumping changing committing creating deleting deploying doubt editing
+    everytime if introducing me merging once opening refactoring releasing removing renaming reviewing should
+    something soon time touching upgrading when whenever writing""",
+    "manners": """address annoys answer answers apologise apologize appreciate ask asked asking bothers call commits diffs
+    dislike drive drives drop explanations flatter hate i if like messages myself need no once overengineer
+    overexplain praise prefer prs rather repeat replies reply respond responses skip spare speak stand
+    summaries summarise summarize talk tell thank told unless until want without write you yourself""",
     "abroad": """""",
 }
 SIGNS = {name: frozenset(words.split()) for name, words in _SIGNS.items()}
@@ -337,6 +359,10 @@ REFUSALS = {
         r"|\A(?:in|for) [\w/.-]+\.[a-z]{1,4}\b"
     ),
     "outside": (
+        r"\A(?:remember|don't forget) (?:the|my|your|an?|this) (?!\S+ (?:is|are|has|runs?|uses?)\b)(?:[\w-]+ ?){1,3}\W*\Z|\bprefer (?:the|your|his|her) \w+(?: \w+)?\W*\Z"
+        r"|\A(?:immer wenn|jedes mal,? wenn|every ?time|whenever|each time|chaque fois qu\w*|cada vez que) (?:ich|i|je|j'\w+|yo|eu|it|he|she|er|es|sie)\b(?!.*\b(?:ask|say|tell)\b)"
+        r"|\b(?:is|are|am) (?:always|never) (?:red|slow|late|broken|down|wrong|flaky|full|busy|ready|happy|sure|easy|fun|the same)\b"
+        r"|"
         r"\b(?:in|of|under|by) (?:\w+ ){0,2}law\b|\bgdpr (?:says|requires)|\b(?:nie|immer) (?:funktioniert|klappt|geht|läuft|stimmt|passt|kommt)\b"
         r"|, (?:und |et |y |e |и |а )?(?:nicht|pas|no|não|non|не|niet) (?:dies\w*|das|die|den|der|deze|ce\w*|celui\S*|es[ea]|est[ea]|ess[ea]|quell\w*"
         r"|quest\w*|эт\w+|тот|ту|la otra|l'autre)\W*\Z"
@@ -374,6 +400,11 @@ TAGS = (
 )
 """A question at the end of what is none."""
 
+POLITE = (
+    r"\A(?:could|can) you (?:please )?(?!(?:show|tell|explain|check|see|list|find|remember|remind|also show)\b)(?=[a-z])([^?]*)\?\W*\Z"
+)
+"""An order in the form of a question, when it says that it means to last."""
+
 TAILS = ("reminds", "minds")
 """Those of them that may stand behind a whole sentence, whatever leads over to it."""
 
@@ -382,7 +413,10 @@ RECALLS = (
     r" (?:later|next time|the future|the next time|future \w+)|from now on|everywhere))*\W*\Z"
     r"|\A(?:don't|do not|never) forget (?:that|this|it)\W*\Z|\A(?:bitte )?merk dir das(?: bitte)?\W*\Z|\A(?:souviens-t'en|retiens(?:-le| ça)"
     r"|recuérdalo|tenlo en cuenta|lembra disso|lembre-se disso|ricordalo|tienilo a mente|запомни это|覚えておいて(?:ください|ね)?|记住(?:这一点|这个)?|请记住)"
-    r"\W*\Z|\A(?:this|that|it) (?:holds|applies|goes|counts|is) for (?:all|every|the whole|everything|future)\b.{0,40}\Z"
+    r"\W*\Z|\A(?:don't|do not|never) (?:mix|do|forget|confuse|break|make) .*\b(?:again|ever)\W*\Z|\A(?:that's|this is|it's) (?:how (?:the|our|we)\b"
+    r"|(?:a|the|our) (?:team|house|company|project|general) (?:rule|convention|standard|policy))\b.{0,40}\Z"
+    r"|\A(?:always|forever|no exceptions|everywhere|every time|nie|immer|jamais|toujours|siempre|nunca|sempre|mai|всегда|никогда)\W*\Z"
+    r"|\A(?:this|that|it) (?:holds|applies|goes|counts|is) for (?:all|every|the whole|everything|future)\b.{0,40}\Z"
 )
 """A sentence that asks to remember the one before it, or says that it holds widely."""
 
@@ -392,3 +426,6 @@ GOES_ON = (
     r"|belong) \w+|\w+ only\W*\Z|(?:nie|niemals|never|always|jamais|nunca|mai)\W*\Z)"
 )
 """Further beginnings of a sentence that goes on with the one before it."""
+
+TOLD_BY = r"https?://|\bsays\s*:"
+"""What leads over to words of somebody else that go on behind a semicolon."""

@@ -75,17 +75,25 @@ def found(text: str, markers: Mapping[str, str] | None = None) -> list[Statement
     for sentence in _own(own):
         at = max(text.find(sentence, at), 0)
         if speech.found("recalls", norms.RECALLS, sentence):
-            kept += [_joined(text, before, at, sentence)] if before is not None and _may_last(before.text) else []
+            if kept and end:
+                kept[-1] = _joined(text, kept[-1], at, sentence)
+            elif before is not None and _may_last(before.text):
+                kept.append(_joined(text, before, at, sentence))
             end, before = 0, None
             continue
+        is_part = before is not None and before.text.endswith(";")
+        if is_part and before is not None and _is_told(before.text):
+            before = Statement(f"{sentence};", at)
+            continue
         before = Statement(sentence, at)
-        if kept and end and not text[end:at].strip() and _goes_on(sentence):
-            kept[-1] = Statement(text[kept[-1].at : at + len(sentence)], kept[-1].at)
+        if kept and end and is_part and not _is_refused(sentence):
+            kept[-1] = _joined(text, kept[-1], at, sentence)
+        elif kept and end and not text[end:at].strip() and _goes_on(sentence):
+            kept[-1] = _joined(text, kept[-1], at, sentence)
             end = 0
         elif lays_down(sentence, is_announced=is_announced or sentence in listed):
             kept.append(Statement(sentence, at))
             end = at + len(sentence)
-            before = None
         else:
             end = 0
         is_announced = speech.found("announces", norms.ANNOUNCES, sentence)
@@ -95,6 +103,12 @@ def found(text: str, markers: Mapping[str, str] | None = None) -> list[Statement
 def _joined(text: str, first: Statement, at: int, sentence: str) -> Statement:
     """Return a statement with the sentence after it that asks to remember it."""
     return Statement(text[first.at : at + len(sentence)], first.at)
+
+
+def _is_told(sentence: str) -> bool:
+    """Tell whether a part of a sentence is what somebody else says."""
+    plain = sentence.lower()
+    return speech.found("reports", speech.REFUSALS["reports"], plain) or speech.found("told_by", norms.TOLD_BY, plain)
 
 
 def _may_last(sentence: str) -> bool:
@@ -143,7 +157,7 @@ def lays_down(sentence: str, *, is_announced: bool = False) -> bool:
     if not is_sure and not any(speech.found(name, RULES[name], head) for name in others for head in heads):
         return False
     if is_sure:
-        bare, plain = (re.sub(norms.TAGS, "", text) for text in (bare, plain))
+        bare, plain = (re.sub(norms.POLITE, r"\1", re.sub(norms.TAGS, "", text)) for text in (bare, plain))
     if _is_refused(bare, is_sure=is_sure) or _is_refused(plain, is_sure=is_sure):
         return False
     return len(query.telling(sentence)) >= TELLING
