@@ -45,8 +45,10 @@ _CHANGES = re.compile(
     r"|init|create|mkdir|chmod|chown|export|unset|ln|mv|cp|rm|kill|prune|clean|generate|gen|codegen|checkout|switch"
     r"|restore"
     r"|stash|format|fmt|set|use|touch|tee|source|enable|disable|config|link|seed|apply|rebuild|bootstrap|lock"
-    r"|(?<=go )get|tidy|use-context|set-context|trust|allow|approve|accept|unlock|migrate:\w+|db:\w+|add-apt-repository|corepack"
-    r"|create(?:user|db)|[\w:]+:create|erase|reset|rollback|reinstall|dedupe|purge|flush|recreate|downgrade|(?<=rubocop )-[aA]|autocorrect"
+    r"|(?<=go )get|tidy|use-context|set-context|trust|allow|approve|accept|unlock|migrate:\w+|db:\w+"
+    r"|add-apt-repository|corepack"
+    r"|create(?:user|db)|[\w:]+:create|erase|reset|rollback|reinstall|dedupe|purge|flush|recreate|downgrade"
+    r"|(?<=rubocop )-[aA]|autocorrect"
     r"|black|isort|gofmt|rustfmt|autopep8|prettier|clang-format)(?![\w-])"
     r"|--(?:write|fix|in-place)\b|\bsed -i|>{1,2} ?\S"
 )
@@ -59,7 +61,8 @@ _DENIED = re.compile(
 )
 _PASSING = re.compile(
     r"(?i)max retries exceeded|timed? ?out|timeout|temporary failure|econnreset|etimedout|enotfound|eai_again"
-    r"|connection ?(?:error|reset|aborted)|could not resolve host|\b(?:429|502|503|504)\b|rate limit|too many requests"
+    r"|connection ?(?:error|reset|aborted)|could not resolve host|\b(?:429|502|503|504)\b|rate limit"
+    r"|too many requests"
     r"|network is unreachable|service unavailable|try again later"
 )
 """A failure that passes by itself: an edit has not mended it, unless the failure names the file."""
