@@ -426,26 +426,30 @@ RULES = {
 """Families of forms, beside those of `speech`."""
 
 _SIGNS = {
-    "facts": """aware beware btw careful fyi heads important information know mind n nb note reminder warning watch way""",
-    "minds": """add again agreed anymore bear change coming convention deal debate decided decision discussed discussion
-    each ever every final forget forgetting future habit how keep know later law mean memory my negotiable
-    next note notes often otherwise our period policy put remains remember rule rules said save settled
-    standard stay stays stone stop store story team time times told want way won't write""",
-    "follows": """all alone can't cannot didn't do does doesn't don't each every has have haven't hence leave limited means
-    never no not only restricted so therefore why without won't""",
-    "kinds": """across all always any anything are aren't assume avoid belong called can dead default deprecated do don't
-    each else ensure every everything everywhere favor favour follow for frozen get go has have here how
-    immutable in is isn't it's keep legacy live locally may more must named need needs never no nobody not
-    nothing nowhere obsolete off only opt ought our over prefer require sacred should sit source spelled
-    spelt stay support supposed sure target this throughout treat untouchable use uses way we written""",
-    "cases": """adding after again anything before bumping changing committing creating deleting deploying doubt editing
-    everytime if introducing me merging once opening refactoring releasing removing renaming reviewing should
-    something soon time touching upgrading when whenever writing""",
-    "manners": """address annoys answer answers apologise apologize appreciate ask asked asking bothers call commits diffs
-    dislike drive drives drop explanations flatter hate i if like messages myself need no once overengineer
-    overexplain praise prefer prs rather repeat replies reply respond responses skip spare speak stand
-    summaries summarise summarize talk tell thank told unless until want without write you yourself""",
-    "abroad": """""",
+    "facts": """aware beware btw careful fyi heads important information know mind n nb note reminder warning
+    watch way""",
+    "minds": """add again agreed anymore bear change coming convention deal debate decided decision discussed
+    discussion each ever every final forget forgetting future habit how keep know later law mean
+    memory my negotiable next note notes often otherwise our period policy put remains remember rule
+    rules said save settled standard stay stays stone stop store story team time times told want way
+    won't write""",
+    "follows": """all alone can't cannot didn't do does doesn't don't each every has have haven't hence leave
+    limited means never no not only restricted so therefore why without won't""",
+    "kinds": """across all always any anything are aren't assume avoid belong called can dead default deprecated
+    do don't each else ensure every everything everywhere favor favour follow for frozen get go has
+    have here how immutable in is isn't it's keep legacy live locally may more must named need needs
+    never no nobody not nothing nowhere obsolete off only opt ought our over prefer require sacred
+    should sit source spelled spelt stay support supposed sure target this throughout treat
+    untouchable use uses way we written""",
+    "cases": """adding after again anything before bumping changing committing creating deleting deploying doubt
+    editing everytime if introducing me merging once opening refactoring releasing removing renaming
+    reviewing should something soon time touching upgrading when whenever writing""",
+    "manners": """address annoys answer answers apologise apologize appreciate ask asked asking bothers call commits
+    diffs dislike drive drives drop explanations flatter hate i if like messages myself need no once
+    overengineer overexplain praise prefer prs rather repeat replies reply respond responses skip
+    spare speak stand summaries summarise summarize talk tell thank told unless until want without
+    write you yourself""",
+    "abroad": "",
 }
 SIGNS = {name: frozenset(words.split()) for name, words in _SIGNS.items()}
 """Words without which an English sentence has no form of a family; `abroad` has no English ones."""
@@ -456,13 +460,14 @@ SURE = ("remembers", "reminds", "from_now", "minds")
 TAILS = ("reminds", "minds")
 """Those of them that may stand behind a whole sentence, whatever leads over to it."""
 
-_ENGLISH = """add and can't could did does doesn't don't fix how i'll i'm into isn't it's let's make our please run should
-that the then there they this we're what when where which why with would you your"""
+_ENGLISH = """add and can't could did does doesn't don't fix how i'll i'm into isn't it's let's make our please
+run should that the then there they this we're what when where which why with would you your"""
 ENGLISH = frozenset(_ENGLISH.split())
 """One of these, and none of `FOREIGN`, and a sentence in plain ASCII is English too."""
 
-_FOREIGN = """ab altijd auf bitte che con da das de dem den der des di die dir dos du een ein eine el em et geen gli het il
-im immer ist jamais je kein keine la las le les lo los mai merk mir mit na nao ne nicht nie niet noch non
-nooit nunca nur on os para pas per por que sempre siempre sind toujours tu um uma una und uno van voor wij wir"""
+_FOREIGN = """ab altijd auf bitte che con da das de dem den der des di die dir dos du een ein eine el em et geen
+gli het il im immer ist jamais je kein keine la las le les lo los mai merk mir mit na nao ne nicht
+nie niet noch non nooit nunca nur on os para pas per por que sempre siempre sind toujours tu um
+uma una und uno van voor wij wir"""
 FOREIGN = frozenset(_FOREIGN.split())
 """Words of the other languages."""

@@ -83,18 +83,19 @@ class _Turn:
         self.kept: list[Statement] = []
         self.end = 0
         self.before: Statement | None = None
-        self.is_announced = False
+        self.is_announced = self.is_told = False
 
     def take(self, one: Statement) -> None:
         """Take the next sentence."""
-        if speech.found("recalls", linked.RECALLS, one.text):
+        is_short = len(one.text) <= GOES_ON_CHARS
+        if is_short and speech.found("recalls", linked.RECALLS, one.text):
             self._recall(one)
             return
         before = self.before.text if self.before is not None else ""
-        if before.endswith(";") and _is_told(before):
-            self.before = Statement(f"{before}{one.text};", one.at)
-            return
         self.before = one
+        self.is_told = before.endswith(";") and (self.is_told or _is_told(before[:SENTENCE_CHARS]))
+        if self.is_told:
+            return
         is_part = before.endswith(";") and not _is_refused(one.text)
         is_next = bool(self.kept and self.end) and not self.text[self.end : one.at].strip()
         if is_next and (is_part or _goes_on(one.text)):
@@ -105,7 +106,7 @@ class _Turn:
             self.end = one.at + len(one.text)
         else:
             self.end = 0
-        self.is_announced = speech.found("announces", linked.ANNOUNCES, one.text)
+        self.is_announced = is_short and speech.found("announces", linked.ANNOUNCES, one.text)
 
     def _recall(self, one: Statement) -> None:
         """Keep the sentence before one that asks to remember it."""
