@@ -45,9 +45,28 @@ _CHANGES = re.compile(
     r"|init|create|mkdir|chmod|chown|export|unset|ln|mv|cp|rm|kill|prune|clean|generate|gen|codegen|checkout|switch"
     r"|restore"
     r"|stash|format|fmt|set|use|touch|tee|source|enable|disable|config|link|seed|apply|rebuild|bootstrap|lock"
+    r"|(?<=go )get|tidy|use-context|set-context|trust|allow|approve|accept|unlock|migrate:\w+|db:\w+"
+    r"|add-apt-repository|corepack"
+    r"|create(?:user|db)|[\w:]+:create|erase|reset|rollback|reinstall|dedupe|purge|flush|recreate|downgrade"
+    r"|(?<=rubocop )-[aA]|autocorrect"
     r"|black|isort|gofmt|rustfmt|autopep8|prettier|clang-format)(?![\w-])"
     r"|--(?:write|fix|in-place)\b|\bsed -i|>{1,2} ?\S"
 )
+_AFAR = re.compile(r"\A(?:kubectl|docker|git|helm|aws|gcloud|az|psql|ssh)\b")
+"""Looks at what is elsewhere, which may be denied."""
+
+_DENIED = re.compile(
+    r"(?i)forbidden|unauthori[sz]ed|denied|not logged in|credentials|cannot connect to|could not connect"
+    r"|connection refused|expired|not a git repository|dubious ownership"
+)
+_PASSING = re.compile(
+    r"(?i)max retries exceeded|timed? ?out|timeout|temporary failure|econnreset|etimedout|enotfound|eai_again"
+    r"|connection ?(?:error|reset|aborted)|could not resolve host|\b(?:429|502|503|504)\b|rate limit"
+    r"|too many requests"
+    r"|network is unreachable|service unavailable|try again later"
+)
+"""A failure that passes by itself: an edit has not mended it, unless the failure names the file."""
+
 _DECORATION = re.compile(
     r"(?:\s*2>&1|\s*>\s*/dev/null|\s*\|\s*(?:tail|head)(?:\s+-\w+(?:\s+\d+)?|\s+-?\d+)*|\s*;\s*echo\s+\S+"
     r"|\s*\|\|\s*true)+\s*\Z"
@@ -144,7 +163,7 @@ class Watch:
             known.told = f"{known.told}\n{text}"[-8_000:]
             return
         error = error_of(text, cwd)
-        if error is None or _READS.match(command):
+        if error is None or (_READS.match(command) and not (_AFAR.match(command) and _DENIED.search(error))):
             return
         if command not in self._went_well and any(name in command or name in text for name in self._tests):
             return
@@ -179,7 +198,8 @@ class Watch:
             if len(self._tests) > CALLS_MAX:
                 self._tests.popitem(last=False)
         for failure in self._failures.values():
-            if not path.lower().endswith(_PROSE) or name in failure.told or name in failure.command:
+            is_elsewhere = path.lower().endswith(_PROSE) or _PASSING.search(failure.error)
+            if not is_elsewhere or name in failure.told or name in failure.command:
                 failure.changes.append(f"in {path} {_edit(call.old, call.new)}")
 
     def _changed(self, change: str) -> None:

@@ -18,7 +18,8 @@ _NOT_RULE = (
     r"(?!(?:mind|again|seen|heard|knew|got|happened|found|had|been|saw|thought|understood|worked|built|ran|sent"
     r"|wrote|broke|came|went|felt|met|meant|did|was|were|nice"
     r"|good|great|fun|funny|a|an|the same|like|on|sure|said|told|know|before|ending|fails?|breaks?|works?|returns?"
-    r"|that|this|the|there|\w{4,}(?<!e)ing|\w{3,}(?<!emb)(?<!ne)(?<!fe)(?<!se)(?<!spe)(?<!exce)(?<!proce)(?<!sh)ed)\b)"
+    r"|that|this|the|there|\w{4,}(?<!e)ing"
+    r"|\w{3,}(?<!emb)(?<!ne)(?<!fe)(?<!se)(?<!spe)(?<!exce)(?<!proce)(?<!sh)ed)\b)"
 )
 """What follows `always` and `never` in a tale or a remark."""
 
@@ -35,7 +36,8 @@ _INSTEAD = (
 _ORDERS = (
     r"(?:(?:use|prefer|import|install|write|log|store|stick (?:to|with)|stay with|go with|pick|choose|commit|push"
     r"|merge|tag"
-    r"|release|document)(?! (?:the|an?|this|that|it|these|those|my|your)\b)|run|test|build|deploy|format|profile|lint)"
+    r"|release|document)(?! (?:the|an?|this|that|it|these|those|my|your)\b)|run|test|build|deploy|format|profile"
+    r"|lint)"
 )
 
 RULES = {
@@ -71,8 +73,10 @@ RULES = {
     ),
     "reminds": (
         r"[,;–—-]\s*(?:(?:so |and |please )*(?:remember|note) (?:that|this|it)|keep (?:that|this|it) in mind"
-        r"|(?:don't|do not|never) forget (?:that|this|it)|merk dir das|bitte merken|denk dran|souviens-t'en|retiens-le"
-        r"|tenlo en cuenta|recuérdalo|lembre disso|ricordalo|tienilo presente|onthoud dat|запомни(?:те)?(?: это)?)\W*\Z"
+        r"|(?:don't|do not|never) forget (?:that|this|it)|merk dir das|bitte merken|denk dran|souviens-t'en"
+        r"|retiens-le"
+        r"|tenlo en cuenta|recuérdalo|lembre disso|ricordalo|tienilo presente|onthoud dat"
+        r"|запомни(?:те)?(?: это)?)\W*\Z"
     ),
     "from_now": (
         r"\b(?:from (?:now|here|today) on(?:wards?)?(?: out)?|going forward|moving forward|in future|as of (?:now"
@@ -137,9 +141,11 @@ RULES = {
         r"|, never (?:(?:in|from|as|into|on|with|by|via|through|to|at|over) \w|\w+ly\b)"
         rf"|{_C}(?:nie(?:mals)?|immer|auf keinen fall)"
         r"(?! (?:schön|wieder|noch|das|so|dasselbe|ge\w+(?:t|en)|im|in|mehr)\b)\s\w+ \S"
-        r"|\A(?:bitte )?(?!(?:das|es|der|die|er|sie|ich|du|ihr|hier|so|jetzt|dies\w*|klappt|geht|läuft|ist|sind|war|hat"
+        r"|\A(?:bitte )?(?!(?:das|es|der|die|er|sie|ich|du|ihr|hier|so|jetzt|dies\w*|klappt|geht|läuft|ist|sind"
+        r"|war|hat"
         r"|we|it|this|that|wir|man)\b)\w{3,} (?:bitte )?(?:nie(?:mals)?|immer|keinesfalls|nooit|altijd) \w+"
-        r"|\b(?:darf|dürfen|soll|sollen|muss|müssen|mag|moet|moeten) (?:\S+ ){0,4}(?:nie(?:mals)?|immer|nooit|altijd)\b"
+        r"|\b(?:darf|dürfen|soll|sollen|muss|müssen|mag|moet|moeten) (?:\S+ ){0,4}(?:nie(?:mals)?|immer|nooit"
+        r"|altijd)\b"
         r"|\bwerden (?:\S+ ){0,3}nie(?:mals)?\b"
         rf"|{_C}(?:ne |n')?(?:jamais|toujours) (?!vu\b|eu\b|compris|aussi|la même|le même|en)\w+ \S|{_C}ne (?:jamais"
         rf"|\w+ jamais) \w+"
@@ -156,7 +162,8 @@ RULES = {
         r"|altijd) (?!visto\b|capito\b|avuto\b"
         r"|di nuovo\b|weer\b|più\b"
         r"|ge\w+(?:t|d|en)\b|gedacht|pens\w+)\w+ \S"
-        rf"|{_C}(?:никогда не|всегда|ни в коем случае не|ни за что не) (?!\w+(?:л|ла|ло|ли|ает|яет|ит|ся|лся)\b)\w+ \S"
+        rf"|{_C}(?:никогда не|всегда|ни в коем случае не|ни за что не) (?!\w+(?:л|ла|ло|ли|ает|яет|ит|ся"
+        rf"|лся)\b)\w+ \S"
         r"|絶対に.*(?:ない(?:で|こと|でください)?|禁止|だめ|ダメ)|(?:必ず|常に).*(?:して|こと|ください|する)[。！]?\Z"
         r"|(?:しないこと|すること|禁止)[。！]?\Z"
         r"|(?:千万|绝对?|切)(?:别|不要|不能|不可|不许|勿)|永远(?:不要|别)|(?:必须|务必|一律|严禁|禁止|不允许"
@@ -179,9 +186,11 @@ RULES = {
         r"|\bwe(?:'re| are|'ve| have)? (?:on [\w. ]+ now\b|not using|stopped using|moved (?:off|to|from|away)"
         r"|switched (?:to|from)|migrated (?:to|from|off)|dropped|replaced|standardi[sz]ed on|got rid of)"
         r"(?!.*\b(?:fail\w*|slow\w*|broke\w*|errors?|since|yesterday|last (?:week|month|year))\b)"
-        r"|\b(?:wir sind auf|on est passés? à|nous sommes passés à|nos pasamos a|hemos migrado a|migramos (?:para|pra)"
+        r"|\b(?:wir sind auf|on est passés? à|nous sommes passés à|nos pasamos a|hemos migrado a"
+        r"|migramos (?:para|pra)"
         r"|siamo passati a|we zijn overgestapt op|мы перешли на|ya no usamos|não usamos mais|non usiamo più) \S"
-        r"|\bthe (?:rule|convention|policy|standard)(?: here| for [\w -]{2,30}?| in (?:this|our) [\w-]+)?(?: is\b|\s*:)"
+        r"|\bthe (?:rule|convention|policy|standard)(?: here| for [\w -]{2,30}?| in (?:this"
+        r"|our) [\w-]+)?(?: is\b|\s*:)"
         r"|\bthe (?:right|correct|proper|official) (?:way|command|place|tool|port|url|name)\b.*\bis\b"
         r"|\b(?:our|house|team|project) (?:convention|rule|policy|standard|style|practice|guideline)s?\b[^?]{0,30}"
         r"(?:\b(?:is|are)\b|:)|\A(?:house |team |project )?(?:rule|policy|convention|regel|règle|regla|regra|regola)"
@@ -212,15 +221,18 @@ RULES = {
         r"|\b(?:nunca|jamás|no uses|siempre|solo|não use|sempre)\b.*\b(?:en este|neste) (?:repo\w*|proyecto|projeto"
         r"|código)\b"
         r"|\b(?:en este|neste|in questo|in dit|in deze) (?:repo\w*|proyecto|projeto|progetto|project|código|codice)\b"
-        r".*\b(?:a gente|nós|\w+mos|\w+iamo|we|wij|nunca|siempre|sempre|solo|só|mai|nooit|altijd|geen|no \w+mos|não)\b"
-        r"|\b(?:mai|nooit|altijd|geen)\b.*\b(?:in questo|in dit|in deze) (?:repo\w*|progetto|project|codice|code\w*)\b"
+        r".*\b(?:a gente|nós|\w+mos|\w+iamo|we|wij|nunca|siempre|sempre|solo|só|mai|nooit|altijd|geen|no \w+mos"
+        r"|não)\b"
+        r"|\b(?:mai|nooit|altijd|geen)\b.*\b(?:in questo|in dit|in deze) (?:repo\w*|progetto|project|codice"
+        r"|code\w*)\b"
         r"|\b(?:в этом|в нашем|у нас в) (?:репозитории|проекте|репо|коде)\b.*\b(?:не|никогда|всегда|только)\b"
         r"|(?:この|うちの)(?:リポジトリ|プロジェクト|コード)(?:では|で|は).*(?:ない|使|して|する|こと|禁止)"
         r"|(?:这个|本|我们的)(?:仓库|项目|代码库)(?:里|中|内)?.*(?:不要|别|必须|只|都|统一|不用)"
     ),
     "instead": (
         r"\A[a-z]+ .*\bwith .*,? (?:not|never) with \w|\A(?!(?:it|this|that|they|there)\b)(?!.*\b(?:fail\w*|break\w*"
-        r"|crash\w*|errors?|works?|happens?|shows?|bugs?|problems?|issues?|cause|culprit|i think|probably|seems?|looks"
+        r"|crash\w*|errors?|works?|happens?|shows?|bugs?|problems?|issues?|cause|culprit|i think|probably|seems?"
+        r"|looks"
         r"|returns?|was"
         r"|were|got|slow\w*|hangs?)\b).*, not (?:in|on|from|with|by|via|under|as|at|to|into|through|next to) \w"
         r"|\A[`\w.+/-]+, not [`\w.+/-]+\W*\Z"
@@ -260,7 +272,8 @@ RULES = {
         r"|\b(?:nimm|nutze?|verwende?|benutze?|schreibe?|starte?|wir (?:nehmen|nutzen|verwenden|benutzen))\b"
         r" .*\b(?:statt|anstatt|anstelle|nicht|und nicht)\b \w|\Anein\b.*\bnicht \w+.*\bwir (?:nehmen|nutzen"
         r"|verwenden)\b"
-        r"|\b(?:utilisez?|prends|prenez|préfère|lance|mets|on utilise|nous utilisons)\b .*(?:au lieu d|plutôt qu|, pas"
+        r"|\b(?:utilisez?|prends|prenez|préfère|lance|mets|on utilise|nous utilisons)\b .*(?:au lieu d|plutôt qu"
+        r"|, pas"
         r"|\bet pas|\bet non)"
         r"|\b(?:usa|usar|usamos|use|utiliza|utilice|utilizamos|utilize|prefiere|prefiero|prefira|prefiro|ejecuta"
         r"|rode)\b"
@@ -276,7 +289,8 @@ RULES = {
         r"|(?:用|使用|改用).*(?:不要用|不用|别用|而不是|不是)|(?:不要用|别用|不用).*(?:改用|用|使用)"
     ),
     "whenever": (
-        r"\A(?:whenever|every ?time|each time|any ?time|when) (?:you|we) (?!are (?:done|finished|ready)|'re|finish|fix"
+        r"\A(?:whenever|every ?time|each time|any ?time|when) (?:you|we) (?!are (?:done|finished|ready)|'re"
+        r"|finish|fix"
         r"|get (?:to|back)|have time)(?:(?!\b(?:this|that|it|these)\b)[^,])+, (?:please |always |also )?"
         r"(?!(?:it|this|that|the|i|we|he|she|they|there|my|our|a|an|nothing|everything|you|let me|tell me|what|is"
         r"|are)\b)"
@@ -312,9 +326,11 @@ REFUSALS = {
     "asks": (
         r"[?？]\s*\W*\Z|\A(?:¿|(?:how|what|why|who|which|where|whose)\b|(?:when|if) (?:do|does|did|is|are|will|should"
         r"|can)\b"
-        r"|(?:should|can|could|would|will|does|did|is|are|am|was|were|has|may|must|shall|do (?!not\b)|have (?:you|we|i"
+        r"|(?:should|can|could|would|will|does|did|is|are|am|was|were|has|may|must|shall|do (?!not\b)"
+        r"|have (?:you|we|i"
         r"|they))\b|(?:any|anything|remind me)\b|do you remember|wieso|warum|weshalb|wie|was|wer|wann|wo|welche\w*"
-        r"|müssen wir|sollen wir|ist|sind|können|kann|pourquoi|comment|quand|qui|est-ce|faut-il|por qu[eé]|cómo|cuándo"
+        r"|müssen wir|sollen wir|ist|sind|können|kann|pourquoi|comment|quand|qui|est-ce|faut-il|por qu[eé]|cómo"
+        r"|cuándo"
         r"|quién|será que|como|quando|perché|come|chi|waarom|hoe|wanneer|wat|wie|почему|как|когда|зачем|кто|что"
         r"|разве)\b"
         r"|\b(?:right|correct|no|ok|or not|stimmt das|gilt das(?: noch)?|oder)\?|\bли\b|吗|为什么|怎么|是不是|有没有"
@@ -328,7 +344,8 @@ REFUSALS = {
         r"(?<!from )today|tonight|this (?:once|week|morning|afternoon|evening)|temporarily|for the (?:moment|demo"
         r"|time being)|right now|until (?:i|we|tomorrow|monday|tuesday|wednesday|thursday|friday|later|then|next"
         r"|further)"
-        r"|(?:in|for|to|on|with|from|of) (?:that|this|these|those) (?!repo|project|code|monorepo|package|workspace|team"
+        r"|(?:in|for|to|on|with|from|of) (?:that|this|these|those) (?!repo|project|code|monorepo|package"
+        r"|workspace|team"
         r"|machine|org|company|service|app|product|system|house|point|day|on\b)\w+|in this (?:pr|commit|branch|run"
         r"|session|chat|conversation"
         r"|turn|diff|function|file)|yet\W*\Z|at the moment"
@@ -341,7 +358,8 @@ REFUSALS = {
         r"|esta vez|s[oó]lo (?:para|por|esta)|por ahora|(?<!partir de )hoy|de momento|por el momento"
         r"|d?[ed]sta vez|só (?:para|desta|dessa|hoje|agora)|por enquanto|por ora|(?<!partir de )hoje"
         r"|questa volta|solo per|per (?:ora|adesso|il momento)|(?<!da )oggi"
-        r"|deze keer|dit keer|alleen voor (?:deze|nu)|voor nu|(?<!vanaf )vandaag|even\b"
+        r"|deze keer|dit keer|alleen voor (?:deze|nu)|voor nu|(?<!vanaf )vandaag|(?:doe|kijk|laat|wacht|gewoon"
+        r"|nog|maar|dit|dat|het) even|even (?:snel|kijken|testen|wachten)"
         r"|для этого (?:запуска|раза|теста)|в этот раз|сейчас|пока(?! не)|сегодня|временно|один раз)\b"
         r"|今回|明日|明天|一時的|とりあえず|今だけ|今日|这次|这一次|这回|今天(?!起|开始)|暂时|临时|先用"
     ),
@@ -370,7 +388,8 @@ REFUSALS = {
         r"|によると|と言って|って言って|らしい|据说|文档(?:里|中|上)?说|根据|他说|她说|同事说|上说|听说"
     ),
     "orders": (
-        r"\A(?:please )?(?:add|implement|create|write|check|verify|document|explain|change|build|generate|give|show)\b"
+        r"\A(?:please )?(?:add|implement|create|write|check|verify|document|explain|change|build|generate|give"
+        r"|show)\b"
         r"(?!.*\b(?:from now on|whenever|every ?time)\b).*\b(?:that|which|saying|says|where|rule|rules"
         r"|to (?:make sure|check|ensure|verify|see|prove))\b"
         r"|\A(?:bitte )?(?:schreib|erstell|füg|prüf|implementier)\w*\b.*\b(?:dass|damit|wonach)\b"
@@ -419,7 +438,8 @@ REFUSALS = {
         r"|\b(?:das|es|er|sie|du) (?:\w+ )?(?:ja )?(?:immer|nie)\b|\b(?:ça|il|elle|tu|ce) (?:ne )?(?!faut"
         r"|doit)\w+ (?:toujours"
         r"|jamais)\b"
-        r"|\b(?:esto|eso|isto|isso|questo) (?:siempre|nunca|sempre|non)\b|\b(?:это|он|она|оно|ты) (?:всегда|никогда)\b"
+        r"|\b(?:esto|eso|isto|isso|questo) (?:siempre|nunca|sempre|non)\b|\b(?:это|он|она|оно|ты) (?:всегда"
+        r"|никогда)\b"
     ),
 }
 """Reasons for which a sentence lays nothing down, whatever its form."""
@@ -465,22 +485,30 @@ LABELS = (
     r"|\A(?:dear|hi|hello|hey|hallo|liebe[rs]?|sehr geehrte\w*|bonjour|cher|chère|hola|estimad\w+|olá|prezad\w+|caro"
     r"|cara"
     r"|gentile|beste|geachte|привет|здравствуйте|уважаем\w+)\b[^.!?:]{0,40},?\Z"
+    r"|\A\W?pasted\b|\A[\w. @-]{1,30},?\s[\[(]?\d{1,2}[:.]\d\d(?::\d\d)?(?: ?[ap]m)?[\])]?:?\Z"
     r"|\A(?:as an? \w+ i want|given .* when|diff --git|---\s*\Z|-{3,} ?(?:forwarded|original))"
 )
 """A line with which a ticket, a letter or a document begins."""
 
 LISTS = (
     r"\b(?:rules?|conventions?|things? to remember|remember|from now on|going forward|for this (?:repo|project)"
-    r"|(?:two|three|four|some|a few|couple of) (?:things|rules|notes|conventions)|regeln|merk\w*|ab jetzt|règles"
+    r"|(?:two|three|four|some|a few|couple of) (?:things|rules|notes|conventions)|how (?:i|we) work"
+    r"|my preferences|regeln|merk\w*|ab jetzt|règles"
     r"|désormais"
     r"|reglas|a partir de|regras|regole|regels|правила|запомни)\b[^.?]*:\W*\Z"
 )
 """A line that says that the list below it is a person's own."""
 
 LEADS = (
-    r"\A\W*(?:no(?:pe)?|note|nb|n\.b\.|ps|p\.s\.|reminder|important|also|btw|fyi|hint|tip|one more(?: thing)?|and"
+    r"\A\W*(?:(?:but )?seriously(?: though)?|in general|generally|one (?:more )?(?:request|note|remark)"
+    r"|quick (?:note|one|reminder)"
+    r"|(?:friendly )?reminder|small (?:thing|note)|correction|clarification|(?:just )?to (?:be clear|clarify)"
+    r"|again|pro tip|last"
+    r" thing|lastly|general (?:note|remark)|preference|my preference|no(?:pe)?|note|nb|n\.b\.|ps|p\.s\.|reminder"
+    r"|important|also|btw|fyi|hint|tip|one more(?: thing)?|and"
     r"|attention"
-    r"|achtung|wichtig|hinweis|nein|übrigens|important|attention|non|importante|atención|ojo|atenção|attenzione|let op"
+    r"|achtung|wichtig|hinweis|nein|übrigens|important|attention|non|importante|atención|ojo|atenção|attenzione"
+    r"|let op"
     r"|belangrijk|важно|внимание|нет|注意|重要|另外)\W*\Z"
 )
 """What may stand before a colon without anybody being quoted."""
@@ -488,7 +516,8 @@ LEADS = (
 GOES_ON = (
     r"\A(?:this|the|our) (?:repo\w*|project|team|code ?base) (?:uses|is on|runs|has)\b|\A(?:(?:and )?(?:we|i|always"
     r"|instead|it's|that's|so)\b,? (?:always |only )?(?:use|run|prefer|go|have)|use|run"
-    r"|instead|that's what|it is what|wir|nimm|nutze?|verwende|stattdessen|on utilise|utilise|usamos|usa|usiamo|gebruik"
+    r"|instead|that's what|it is what|wir|nimm|nutze?|verwende|stattdessen|on utilise|utilise|usamos|usa|usiamo"
+    r"|gebruik"
     r"|используй|мы используем|我们用|用|代わりに)\b"
 )
 """How a sentence begins that says what to do instead of what the one before it forbids."""

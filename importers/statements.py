@@ -11,7 +11,7 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
-from importers import speech
+from importers import doubts, linked, norms, speech
 from importers.subjects import WORDS, categorised
 from ledger import echo, private, prompt, query
 
@@ -32,6 +32,12 @@ BEGIN_CHARS, END_CHARS = 12_000, 4_000
 
 LINES_MAX = 12
 """Lines of a turn from which on only its first and its last paragraph may be a person's own words."""
+
+RULES = {**speech.RULES, **norms.RULES}
+"""Families of forms that lay something down."""
+
+SIGNS = {**speech.SIGNS, **norms.SIGNS}
+REFUSALS = {**speech.REFUSALS, **doubts.REFUSALS}
 
 _QUOTED = re.compile(
     r'"[^"\n]{2,}"|“[^”\n]{2,}”|«[^»\n]{2,}»|„[^“”\n]{2,}[“”]|「[^」\n]{2,}」|『[^』\n]{2,}』|‘[^’\n]{2,}’'
@@ -61,51 +67,110 @@ def found(text: str, markers: Mapping[str, str] | None = None) -> list[Statement
     own = echo.cut(private.without(text, markers))
     if len(own) > BEGIN_CHARS + END_CHARS:
         own = f"{own[:BEGIN_CHARS]}\n\n{own[-END_CHARS:]}"
-    kept: list[Statement] = []
-    at = end = 0
+    turn = _Turn(text, frozenset(_listed(own)))
+    at = 0
     for sentence in _own(own):
         at = max(text.find(sentence, at), 0)
-        if kept and end and not text[end:at].strip() and _goes_on(sentence):
-            kept[-1] = Statement(text[kept[-1].at : at + len(sentence)], kept[-1].at)
-            end = 0
-        elif lays_down(sentence):
-            kept.append(Statement(sentence, at))
-            end = at + len(sentence)
+        turn.take(Statement(sentence, at))
+    return turn.kept if len(turn.kept) <= STATEMENTS_MAX else []
+
+
+class _Turn:
+    """A turn being read: what is kept of it, where that ends when the next sentence may go on, and the one before."""
+
+    def __init__(self, text: str, listed: frozenset[str]) -> None:
+        self.text, self.listed = text, listed
+        self.kept: list[Statement] = []
+        self.end = 0
+        self.before: Statement | None = None
+        self.is_announced = self.is_told = False
+
+    def take(self, one: Statement) -> None:
+        """Take the next sentence."""
+        is_short = len(one.text) <= GOES_ON_CHARS
+        if is_short and speech.found("recalls", linked.RECALLS, one.text):
+            self._recall(one)
+            return
+        before = self.before.text if self.before is not None else ""
+        self.before = one
+        self.is_told = before.endswith(";") and (self.is_told or _is_told(before[:SENTENCE_CHARS]))
+        if self.is_told:
+            return
+        is_part = before.endswith(";") and not _is_refused(one.text)
+        is_next = bool(self.kept and self.end) and not self.text[self.end : one.at].strip()
+        if is_next and (is_part or _goes_on(one.text)):
+            self._join(one)
+            self.end = self.end if is_part else 0
+        elif lays_down(one.text, is_announced=self.is_announced or one.text in self.listed):
+            self.kept.append(one)
+            self.end = one.at + len(one.text)
         else:
-            end = 0
-    return kept if len(kept) <= STATEMENTS_MAX else []
+            self.end = 0
+        self.is_announced = is_short and speech.found("announces", linked.ANNOUNCES, one.text)
+
+    def _recall(self, one: Statement) -> None:
+        """Keep the sentence before one that asks to remember it."""
+        if self.kept and self.end:
+            self._join(one)
+        elif self.before is not None and lays_down(self.before.text, is_announced=True):
+            self.kept.append(self.before)
+            self._join(one)
+        self.end, self.before = 0, None
+
+    def _join(self, one: Statement) -> None:
+        first = self.kept[-1].at
+        self.kept[-1] = Statement(self.text[first : one.at + len(one.text)], first)
+
+
+def _is_told(sentence: str) -> bool:
+    """Tell whether a part of a sentence is what somebody else says."""
+    plain = sentence.lower()
+    return speech.found("reports", speech.REFUSALS["reports"], plain) or speech.found("told_by", doubts.TOLD_BY, plain)
 
 
 def _goes_on(sentence: str) -> bool:
     """Tell whether a sentence says what is to be done instead of what the one before forbids, or why."""
     return (
         len(sentence) <= GOES_ON_CHARS
-        and speech.found("goes_on", speech.GOES_ON, sentence)
+        and (speech.found("goes_on", speech.GOES_ON, sentence) or speech.found("goes_on_too", linked.GOES_ON, sentence))
         and not _is_refused(sentence)
     )
 
 
-def _is_refused(plain: str) -> bool:
-    return any(speech.found(name, source, plain) for name, source in speech.REFUSALS.items())
+def _is_refused(plain: str, *, is_sure: bool = False) -> bool:
+    reasons = (name for name in REFUSALS if not is_sure or name != doubts.ONLY_SPECIFIED)
+    return any(speech.found(name, REFUSALS[name], plain) for name in reasons)
 
 
-def lays_down(sentence: str) -> bool:
-    """Tell whether a sentence has the form of a rule, or of something to be remembered, and is not refused as one."""
+def lays_down(sentence: str, *, is_announced: bool = False) -> bool:
+    """Tell whether a sentence has the form of a rule, or of something to be remembered, and is not refused as one.
+
+    One that was announced as a rule needs no form.
+    """
     if not (8 if sentence.isascii() else 4) <= len(sentence) <= SENTENCE_CHARS:
         return False
     plain = _CODE.sub("X", _QUOTED.sub("Q", sentence.replace("’", "'"))).lower().strip(" \t*")
     plain = _UNMARKED.sub(r"\1n't", plain)
     bare = re.sub(speech.OPENINGS, "", plain) or plain
     heads = {bare, plain}
+    families = _families(plain)
     lead = _LEAD.match(bare)
-    if lead is not None and not any(speech.found(name, source, lead.group()) for name, source in speech.RULES.items()):
+    if lead is not None and not any(speech.found(name, RULES[name], lead.group()) for name in families):
         heads = {bare[: lead.end()]} if not _is_short(lead.group()) else {bare, bare[lead.end() :]}
     elif lead is not None:
         heads.add(bare[lead.end() :])
-    families = _families(plain)
-    if not any(speech.found(name, speech.RULES[name], head) for name in families for head in heads):
+    sure = [name for name in norms.SURE if name in families]
+    is_sure = is_announced or any(
+        speech.found(name, RULES[name], head)
+        for name in sure
+        for head in (heads | {bare} if name in norms.TAILS else heads)
+    )
+    others = (name for name in families if name not in norms.SURE)
+    if not is_sure and not any(speech.found(name, RULES[name], head) for name in others for head in heads):
         return False
-    if _is_refused(bare) or _is_refused(plain):
+    if is_sure:
+        bare, plain = (re.sub(doubts.POLITE, r"\1", re.sub(doubts.TAGS, "", text)) for text in (bare, plain))
+    if _is_refused(bare, is_sure=is_sure) or _is_refused(plain, is_sure=is_sure):
         return False
     return len(query.telling(sentence)) >= TELLING
 
@@ -113,9 +178,10 @@ def lays_down(sentence: str) -> bool:
 def _families(plain: str) -> list[str]:
     """Return the families of forms that a sentence may have by its words."""
     words = frozenset(_WORD.findall(plain)) if plain.isascii() else frozenset()
-    if len(words & speech.ENGLISH) < 2:
-        return list(speech.RULES)
-    return [name for name, signs in speech.SIGNS.items() if not words.isdisjoint(signs)]
+    is_english = len(words & speech.ENGLISH) >= 2 or (words & norms.ENGLISH and not words & norms.FOREIGN)
+    if not is_english:
+        return list(RULES)
+    return [name for name, signs in SIGNS.items() if not words.isdisjoint(signs)]
 
 
 def _is_short(lead: str) -> bool:
@@ -138,6 +204,18 @@ def _own(text: str) -> Iterator[str]:
             yield from filter(None, [line[start : end.start()].strip()])
             start = end.end()
         yield from filter(None, [line[start:].strip()])
+
+
+def _listed(text: str) -> Iterator[str]:
+    """Yield the items of lists that a person announces as their own rules."""
+    is_listed = False
+    for line in filter(str.strip, text.splitlines()):
+        item = _ITEM.match(line)
+        if is_listed and item:
+            yield line[item.end() :].strip()
+        is_listed = (is_listed and item is not None) or speech.found(
+            "own_lists", linked.OWN_LISTS, line[:SENTENCE_CHARS]
+        )
 
 
 def _lines(text: str) -> Iterator[str]:
@@ -178,7 +256,8 @@ def _ends_of(lines: list[str], filled: list[int]) -> set[int]:
 def _is_marked(line: str) -> bool:
     """Tell whether a line asks to be remembered, whatever it looks like."""
     plain = re.sub(speech.OPENINGS, "", line[:SENTENCE_CHARS].lower())
-    return any(speech.found(name, speech.RULES[name], plain) for name in ("remembers", "from_now"))
+    names = ("remembers",) if _ITEM.match(line) else ("remembers", "from_now")
+    return any(speech.found(name, speech.RULES[name], plain) for name in names)
 
 
 def subject_of(sentence: str, before: str | None = None) -> str:

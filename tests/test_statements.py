@@ -86,6 +86,27 @@ def test_a_list_of_ones_own_is_told_by_its_first_line() -> None:
     assert said(f"from the handbook:\n{items}") == []
 
 
+def test_a_sentence_that_is_announced_or_recalled_needs_no_form() -> None:
+    """What is said beside a sentence may tell that it holds; a question is none, whatever is said beside it."""
+    assert said("New rule. Buttons are green.") == ["Buttons are green."]
+    assert said("The vendor feed is in euro. Remember that.") == ["The vendor feed is in euro. Remember that."]
+    assert said("Is the vendor feed in euro? Remember that.") == []
+
+
+def test_what_follows_a_semicolon_shares_the_fate_of_what_stands_before_it() -> None:
+    """Both halves are one statement, or both are what somebody else says."""
+    whole = "we prefer sqlite over postgres; the server comes later"
+
+    assert said(whole) == [whole]
+    assert said("https://wiki.example/rules says: never use globals; always inject dependencies") == []
+
+
+def test_a_demand_on_the_product_is_no_rule_unless_it_is_to_be_remembered() -> None:
+    """What a list shall return is a task; asked to be remembered it is a rule."""
+    assert said("the query should never take more than two seconds") == []
+    assert said("remember: the query should never take more than two seconds") != []
+
+
 def test_of_a_pasted_wall_only_its_ends_are_read() -> None:
     """The first and the last paragraph may be the person's; what lies between was pasted."""
     wall = "\n".join(f"never trust line {number} of this" for number in range(20))
