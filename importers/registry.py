@@ -34,6 +34,9 @@ default_places = projects.default_places
 DATABASES = "databases"
 """Stands for the kinds whose files may be databases: which of them a database is, its tables say."""
 
+ROWS = (".csv", ".tsv", ".jsonl", ".ndjson")
+"""Endings of files that may hold rows of anything."""
+
 PASTED = "pasted"
 """Stands for the path of a text that was pasted."""
 
@@ -293,7 +296,8 @@ class _Scan:
             kinds = (
                 "neither a note (.md) nor an export of a ledger, nor a database or an export of a kind that is known"
             )
-            error = Unread("unknown-kind", f"{kinds}; the file was skipped")
+            rows = "; of a file of rows, name the columns: --map" if path.lower().endswith(ROWS) else ""
+            error = Unread("unknown-kind", f"{kinds}; the file was skipped{rows}")
         except Unread as unread:
             error = unread
         self.diagnostics.append(Diagnostic(files.shown(path), None, error.code, error.message))

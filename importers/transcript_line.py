@@ -85,7 +85,9 @@ class Line(msgspec.Struct, rename="camel"):
     @property
     def is_of_tool(self) -> bool:
         """Tell whether the client made the line of what a tool answered, whatever its message looks like."""
-        return any(bytes(one) not in (b"", b"null") for one in (self.tool_use_result, self.source_tool, self.source_answer))
+        return any(
+            bytes(one) not in (b"", b"null") for one in (self.tool_use_result, self.source_tool, self.source_answer)
+        )
 
 
 class _Kind(msgspec.Struct):
