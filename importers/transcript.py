@@ -197,6 +197,14 @@ class Transcript:
         for one in self._open.values():
             yield one.turn
         self._open.clear()
+        self._say_how_many()
+
+    def _say_how_many(self) -> None:
+        """Say how many bad lines were not named one by one."""
+        for code, made in self._made.items():
+            if made > SHOWN:
+                message = f"{made - SHOWN:,} more lines of it were skipped as those that are named"
+                self.diagnostics.append(Diagnostic(self._path, None, f"{code}-more", message))
 
     def _ended(self, raw: bytes) -> tuple[int, bool]:
         """Read on to the end of a line that is too long; return its size, and whether it has an end."""

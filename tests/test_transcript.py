@@ -250,8 +250,12 @@ def test_a_line_without_its_end_waits_for_the_next_reading() -> None:
 
 
 def test_of_many_bad_lines_a_hundred_are_named() -> None:
-    """A file of another kind does not fill the memory with remarks."""
-    assert len(read(b"no\n" * 5_000)[0].diagnostics) == transcript.SHOWN
+    """A file of another kind does not fill the memory with remarks; how many more there were is one."""
+    *named, last = read(b"no\n" * 5_000)[0].diagnostics
+
+    assert len(named) == transcript.SHOWN
+    assert (last.code, last.line) == ("line-json-more", None)
+    assert "4,900 more lines" in last.message
 
 
 @pytest.mark.parametrize(
