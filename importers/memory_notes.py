@@ -309,7 +309,7 @@ class _Note:
         more = len(self.missing) - MISSING_SHOWN
         if more > 0:
             line = self.missing[MISSING_SHOWN]
-            self._say(line, "index-target", f"this and {more - 1:,} more lines point to files that were not found")
+            self._say(line, "index-targets", f"this and {more - 1:,} more lines point to files that were not found")
 
     def _say_what_is_not_loaded(self, text: str) -> None:
         """Say from which line on the client does not load this index; all of it is imported."""

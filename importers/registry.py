@@ -34,6 +34,9 @@ default_places = projects.default_places
 DATABASES = "databases"
 """Stands for the kinds whose files may be databases: which of them a database is, its tables say."""
 
+ROWS = (".csv", ".tsv", ".jsonl", ".ndjson")
+"""Endings of files that may hold rows of anything."""
+
 PASTED = "pasted"
 """Stands for the path of a text that was pasted."""
 
@@ -287,7 +290,8 @@ class _Scan:
             kinds = (
                 "neither a note (.md) nor an export of a ledger, nor a database or an export of a kind that is known"
             )
-            error = Unread("unknown-kind", f"{kinds}; the file was skipped")
+            rows = "; of a file of rows, name the columns: --map" if path.lower().endswith(ROWS) else ""
+            error = Unread("unknown-kind", f"{kinds}; the file was skipped{rows}")
         except Unread as unread:
             error = unread
         self.diagnostics.append(Diagnostic(files.shown(path), None, error.code, error.message))
@@ -453,9 +457,24 @@ def _look(path: str, told: str, *, is_database: bool) -> Look:
 
 
 def _of_files(parsed: Parsed) -> Parsed:
-    """Return what a file says that anybody may have written: no person's words, and no session that could agree."""
+    """Return what a file says that anybody may have written: no person's words, and no session that could agree.
+
+    Its places are its own, so that a copy of a session, or what borrows the ids of its lines, does not stand in the
+    place of what the person's own file says.
+    """
     trust = TRUST_FILES if parsed.trust is None else min(parsed.trust, TRUST_FILES)
-    return parsed._replace(trust=trust, sessions={}, summaries=())
+    drafts = [
+        draft._replace(source=draft.source and draft.source._replace(locator=_copied(draft.source.locator)))
+        for draft in parsed.drafts
+    ]
+    around = {_copied(locator): text for locator, text in parsed.around.items()}
+    return parsed._replace(drafts=drafts, around=around, trust=trust, sessions={}, summaries=())
+
+
+def _copied(locator: str) -> str:
+    """Return the place of a copy: the id of the line stays before the last `#`."""
+    line, _, rest = locator.rpartition("#")
+    return f"{line}#copy:{rest}"
 
 
 def _read_database(path: str, project: str | None) -> tuple[Importer, Sequence[Parsed]]:

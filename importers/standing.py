@@ -21,6 +21,9 @@ from ledger.model import Draft, Reading, Source
 
 TRANSCRIPT = "transcript"
 
+ROWS = ("csv:", "jsonl:")
+"""How places of rows begin, of which a person told the columns: nobody but an import knows these."""
+
 NEAR_LINES, NEAR_TURNS = 3, 3
 """Lines of a file, and turns of a session, that are shown before and after a place."""
 
@@ -78,6 +81,8 @@ def standing(place: Source, said: tuple[str, str], markers: Mapping[str, str], h
     try:
         if place.locator.startswith(f"{TRANSCRIPT}:"):
             return _turn(place, path, markers)
+        if place.locator.startswith(ROWS):
+            return _row(place, path, said, markers)
         return _text(place, path, said, markers, home)
     except Unread as error:
         return Standing("unread", None, error.message)
@@ -102,6 +107,27 @@ def _turn(place: Source, path: str, markers: Mapping[str, str]) -> Standing:
                 return Standing("stands" if turn.line == place.line else "moved", turn.line, message, shown)
             before.append(turn)
     return Standing("gone", None, "the file is there, and this turn is not in it any more")
+
+
+# -- rows --------------------------------------------------------------------------------------------------------------
+
+
+def _row(place: Source, path: str, said: tuple[str, str], markers: Mapping[str, str]) -> Standing:
+    """Look for the beginning of a row's solution from its line on, as it is written before any mark of quoting."""
+    near = tuple(_lines(path, place.line, said[1], markers))
+    if not near:
+        return Standing("unread", None, "the lines of the file cannot be shown; the learning holds what was read")
+    head = said[1].partition("\n")[0].strip()[:HEAD_CHARS]
+    for mark in ('"', "\\"):
+        head = head.partition(mark)[0]
+    found = next((one.line for one in near if head and head in one.text), None)
+    if found is None:
+        return Standing(
+            "changed", place.line, "something else stands there now; the learning holds what was read", near
+        )
+    if 0 <= found - (place.line or 0) <= "\n".join(said).count("\n"):
+        return Standing("stands", place.line, "the file says it there", near)
+    return Standing("moved", found, "the file says it at another place now", near)
 
 
 # -- other files -------------------------------------------------------------------------------------------------------

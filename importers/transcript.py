@@ -15,6 +15,7 @@ from collections import OrderedDict, deque
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from contextvars import ContextVar
+from functools import lru_cache
 from io import BytesIO
 from typing import Any, BinaryIO, NamedTuple, Protocol
 
@@ -68,10 +69,11 @@ BACK_LINES = 100
 SHOWN = 100
 """Bad lines of one kind that are named one by one."""
 
-ROBOTS = frozenset(("sdk", "sdk-cli", "sdk-py", "sdk-ts"))
-"""Entry points, and origins of a turn, of programs that call the client."""
+ROBOTS = frozenset(("sdk", "mcp", "action", "actions", "bot", "ci", "cron", "headless"))
+"""Words by which entry points, and origins of a turn, name a program that calls the client: `sdk-py`, `sdk-cli`,
+`claude-code-github-action`. The kits are many, so that no list of whole names holds them."""
 
-VERSION = 1
+VERSION = 2
 """Of what is made of a transcript: with another one than it was read by, a transcript is read as a whole again."""
 
 _REMINDER = re.compile(r"<system-reminder>.*?(?:</system-reminder>|\Z)", re.DOTALL)
@@ -195,6 +197,14 @@ class Transcript:
         for one in self._open.values():
             yield one.turn
         self._open.clear()
+        self._say_how_many()
+
+    def _say_how_many(self) -> None:
+        """Say how many bad lines were not named one by one."""
+        for code, made in self._made.items():
+            if made > SHOWN:
+                message = f"{made - SHOWN:,} more lines of it were skipped as those that are named"
+                self.diagnostics.append(Diagnostic(self._path, None, f"{code}-more", message))
 
     def _ended(self, raw: bytes) -> tuple[int, bool]:
         """Read on to the end of a line that is too long; return its size, and whether it has an end."""
@@ -306,7 +316,10 @@ class Transcript:
             is_error = any(one.is_error for one in outputs)
             yield turn._replace(text="\n".join(texts)[:TEXT_CHARS], is_error=is_error, outputs=outputs)
             return
-        turn = self._turn(line, _speaker(line), message)
+        speaker = _speaker(line)
+        if speaker == "person" and message.role not in ("user", ""):
+            speaker = "client"  # nobody writes that by hand
+        turn = self._turn(line, speaker, message)
         if turn.speaker == "person":
             said = _REMINDER.sub("", turn.text).strip()
             typed = None if said.startswith(_CALLED) else author.typed(said)
@@ -326,8 +339,7 @@ class Transcript:
         return Turn(
             speaker, "\n".join(filter(None, texts))[:TEXT_CHARS], line.uuid, _bounded(line.parent_uuid, ID_CHARS),
             line.session_id or "", _bounded(line.cwd, PATH_CHARS), observed(line.timestamp) if line.timestamp else None,
-            self._number, bool(line.is_sidechain), bool(line.is_api_error_message),
-            not ROBOTS.isdisjoint((line.entrypoint, line.turn_origin, line.prompt_source)), calls,
+            self._number, _is_aside(line), bool(line.is_api_error_message), _is_robot(line), calls,
         )  # fmt: skip
 
 
@@ -466,13 +478,28 @@ def _speaker(line: Line) -> str:
     """Return who wrote a line of the kind `user` that answers no tool, as far as its structure tells."""
     if line.is_compact_summary:
         return "summary"
-    if line.is_meta:
+    if line.is_meta or line.is_visible_in_transcript_only or line.is_of_tool:
         return "client"
-    if line.is_sidechain:
+    if _is_aside(line):
         return "agent"  # the task that an agent gave to another
-    if not ROBOTS.isdisjoint((line.entrypoint, line.turn_origin, line.prompt_source)):
+    if _is_robot(line):
         return "robot"
     return "person" if line.turn_origin in (None, "human") else "client"
+
+
+def _is_aside(line: Line) -> bool:
+    """Tell whether a line is of a subagent: the client says so, or, where it says nothing, names the agent."""
+    return bool(line.agent_id) if line.is_sidechain is None else line.is_sidechain
+
+
+def _is_robot(line: Line) -> bool:
+    """Tell whether a program called the client."""
+    return any(map(_names_robot, filter(None, (line.entrypoint, line.turn_origin, line.prompt_source))))
+
+
+@lru_cache(maxsize=64)
+def _names_robot(name: str) -> bool:
+    return not ROBOTS.isdisjoint(re.split(r"[^a-z0-9]+", name[:ID_CHARS].lower()))
 
 
 def _output(content: str | list[Any] | None) -> str:

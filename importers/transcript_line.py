@@ -17,6 +17,8 @@ READ = frozenset(("user", "assistant"))
 
 ID_CHARS = 200
 
+NONE = msgspec.Raw()
+
 
 class Block(msgspec.Struct):
     """A part of a message: a text, a call, what a tool answered."""
@@ -73,7 +75,19 @@ class Line(msgspec.Struct, rename="camel"):
     is_meta: bool | None = None
     is_compact_summary: bool | None = None
     is_api_error_message: bool | None = None
+    is_visible_in_transcript_only: bool | None = None
+    agent_id: str | None = None
+    tool_use_result: msgspec.Raw = NONE
+    source_tool: msgspec.Raw = msgspec.field(default=NONE, name="sourceToolUseID")
+    source_answer: msgspec.Raw = msgspec.field(default=NONE, name="sourceToolAssistantUUID")
     message: msgspec.Raw = msgspec.Raw()
+
+    @property
+    def is_of_tool(self) -> bool:
+        """Tell whether the client made the line of what a tool answered, whatever its message looks like."""
+        return any(
+            bytes(one) not in (b"", b"null") for one in (self.tool_use_result, self.source_tool, self.source_answer)
+        )
 
 
 class _Kind(msgspec.Struct):

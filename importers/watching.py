@@ -85,7 +85,10 @@ class Watching:
     def __init__(
         self, said: Callable[[str], None], own: str | None = None, clock: Callable[[], float] = time.monotonic
     ) -> None:
-        """Hold what is needed; what happens to files whose paths begin with `own` is nothing: we write them."""
+        """Hold what is needed; what happens to files whose paths begin with `own` is nothing: we write them.
+
+        Such a file that is a target itself is heard.
+        """
         self._said, self._own, self._clock = said, own, clock
         self._heard = threading.Condition()
         self._held: dict[str, _Held] = {}
@@ -176,7 +179,7 @@ class Watching:
         with self._heard:
             before = self._is_built
             for path in paths:
-                if self._own is not None and path.startswith(self._own):
+                if self._own is not None and path.startswith(self._own) and path not in self._files:
                     continue
                 for key in self._touched(path, is_folder=event.is_directory):
                     self._held.setdefault(key, _Held(now)).last = now

@@ -8,11 +8,12 @@ written by others meanwhile.
 
 import os
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING, Any
 
 from importers import watching
+from importers.projects import folders
 from importers.registry import Place, table
 from importers.watching import Target, Watching
 from ledger import capture, handover
@@ -21,6 +22,8 @@ from ledger.cli_progress import Progress, bar
 from ledger.cli_sources import (
     EXCLUDED,
     NOTES,
+    PLACES,
+    TRANSCRIPT,
     Chosen,
     Pass,
     bring,
@@ -63,8 +66,8 @@ SAID_MAX = 10_000
 SHARE = 20.0
 """Where the system tells nothing: how many times as long as looking takes it is not looked."""
 
-FIND, HOOKS = "find", "hooks"
-"""Keys of what is no source: where sources may come to be, and what hooks leave."""
+FIND, HOOKS, LOG = "find", "hooks", "log"
+"""Keys of what is no source: where sources may come to be, what hooks leave, and the end of the ledger's own log."""
 
 NEW_PLACES = (
     ".claude-mem/claude-mem.db", ".codex/memories", ".codex/AGENTS.md", ".gemini/GEMINI.md", "basic-memory",
@@ -86,6 +89,7 @@ class Watcher:
         self._sources: dict[str, Place] = {}
         self._faults: dict[str, int] = {}
         self._said: set[str] = set()
+        self._set: list[list[str]] = []
         self._swept = 0.0
 
     def run(self) -> None:
@@ -115,7 +119,7 @@ class Watcher:
         begun = self._clock()
         is_swept = heard.is_all or begun >= self._swept + SWEEP_S
         keys = set(heard.keys)
-        if is_swept or heard.is_built or FIND in keys:
+        if is_swept or heard.is_built or FIND in keys or (LOG in keys and self._is_set_anew()):
             before = set(self._sources)
             self._finds()
             keys |= self._sources.keys() - before
@@ -132,13 +136,14 @@ class Watcher:
         """Find the sources there are, and watch them, and where others may come to be."""
         try:
             with self._call.writing() as ledger:
-                more, excluded = others(ledger), listed(ledger.reader, ledger.path, EXCLUDED)
+                more, self._set = others(ledger), _set(ledger)
         except LedgerError as error:
             self._says(error)
-            more, excluded = [], []
+            more, self._set = [], [[], []]
         given = self._call.given
-        self._chosen = Chosen(tuple(given.only), (*given.exclude, *excluded))
-        found = [source for source in sources_of(usual(self._call), more) if self._chosen.takes(source)]
+        self._chosen = Chosen(tuple(given.only), (*given.exclude, *self._set[1]))
+        every = sources_of(usual(self._call), more)
+        found = [source for source in every if self._chosen.takes(source)]
         self._sources = {f"{source.kind} {source.path}": source for source in found}
         home = os.path.expanduser("~")
         client = client_folder(home)
@@ -148,9 +153,20 @@ class Watcher:
                 Target(FIND, os.path.join(client, "projects"), ()),
                 Target(FIND, os.path.join(client, "agent-memory"), ()),
                 *(Target(FIND, os.path.join(home, name)) for name in NEW_PLACES),
+                *_awaited(client, every),
                 Target(HOOKS, handover.folder_beside(self._call.file), (".jsonl",)),
+                Target(LOG, f"{self._call.file}.anchor"),
             ]
         )
+
+    def _is_set_anew(self) -> bool:
+        """Tell whether somebody has named other places since they were found; `scan` does that beside a watch."""
+        try:
+            with self._call.writing() as ledger:
+                return _set(ledger) != self._set
+        except LedgerError as error:
+            self._says(error)
+            return False
 
     # -- bringing them in --------------------------------------------------------------------------------------------
 
@@ -246,6 +262,19 @@ class Watcher:
                 self._said.clear()
             self._said.add(text)
             self._call.remark(text)
+
+
+def _set(ledger: "Ledger") -> list[list[str]]:
+    """Return what settings say of places: more of them, and those that are left out."""
+    return [listed(ledger.reader, ledger.path, name) for name in (PLACES, EXCLUDED)]
+
+
+def _awaited(client: str, sources: Iterable[Place]) -> Iterator[Target]:
+    """Yield where the first transcript of a project may come to be: the client makes its folder long before."""
+    known = {source.path for source in sources if source.kind == TRANSCRIPT}
+    for folder in folders(os.path.join(client, "projects")):
+        if folder not in known:
+            yield Target(FIND, folder, (".jsonl",))
 
 
 def _ends(source: Place) -> tuple[str, ...] | None:

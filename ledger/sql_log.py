@@ -57,13 +57,14 @@ OPEN_SUMMARY = "SELECT event_seq FROM session_summary WHERE id = ? AND to_seq IS
 SUMMARY_OF = """SELECT id, event_seq FROM session_summary
 WHERE session = :session AND project = :project AND text = :text AND to_seq IS NULL ORDER BY event_seq DESC LIMIT 1"""
 SUMMARY_EVER = "SELECT 1 FROM session_summary WHERE session = :session AND text = :text LIMIT 1"
-STATEMENTS = """SELECT DISTINCT l.id, l.solution, l.observed_at, l.project FROM source AS s
+STATEMENTS = """SELECT DISTINCT l.id, l.solution, min(l.observed_at, l.recorded_at), l.project FROM source AS s
 JOIN learning AS l ON l.id = s.learning_id
 JOIN learning_state AS t ON t.learning_id = l.id AND t.to_seq IS NULL
 WHERE s.kind = 'transcript' AND s.to_seq IS NULL AND t.state = 'current' AND l.trust = 3 AND l.solution IS NOT NULL
   AND l.project IN (SELECT value FROM json_each(:projects))
 ORDER BY l.id"""
-"""What people laid down in sessions of some projects, and stands."""
+"""What people laid down in sessions of some projects, and stands, with when it was said: no later than it came here,
+whatever the clock of the session said."""
 PAYLOAD_BODY = "SELECT body FROM payload WHERE seq = ?"
 REOPEN_SOURCE = """INSERT INTO source (source_id, from_seq, to_seq, learning_id, event_seq, kind, locator, locator_key,
                     path, line)

@@ -231,6 +231,18 @@ def test_an_earlier_statement_that_comes_late_brings_nothing(inside: Inside, tmp
     assert solutions(inside) == [MOVED]
 
 
+def test_a_clock_that_was_ahead_does_not_silence_later_words(inside: Inside, tmp_path: Path) -> None:
+    """A statement dated years ahead counts as said when it came in; what is said after that replaces it."""
+    ahead = Session("ahead", timestamp="2099-01-01T00:00:00.000Z").says(POOLER).at(tmp_path / "t")
+    imported(inside, ahead)
+
+    later = Session("later", timestamp="2098-01-01T00:00:00.000Z").says(MOVED).at(tmp_path / "t")
+    imported(inside, later)
+
+    assert solutions(inside) == [MOVED]
+    assert solutions(inside, "superseded") == [POOLER]
+
+
 def test_a_statement_said_again_after_its_contrary_stands_again(inside: Inside, tmp_path: Path) -> None:
     """Back and forth: the last word counts, and nothing but it is served."""
     for day, text in ((1, POOLER), (2, MOVED), (3, POOLER)):
@@ -326,6 +338,27 @@ def test_a_second_independent_session_promotes_it(inside: Inside, tmp_path: Path
     (one,) = rows(inside)
     assert inside.document("review")["items"] == []
     assert inside.document("recall", one["problem"], "--project", "shop")["ids"] == [one["id"]]
+
+
+@pytest.mark.parametrize("is_copy_first", [True, False])
+def test_a_copy_in_a_repository_does_not_take_a_persons_place(
+    inside: Inside, tmp_path: Path, is_copy_first: bool
+) -> None:
+    """Nor does what borrows the ids of its lines: in either order the person's own words stand, at their trust."""
+    repository = tmp_path / "clone"
+    (repository / ".git").mkdir(parents=True)
+    (repository / ".git" / "HEAD").write_text("ref: refs/heads/main\n")
+    own = Session("s1").says(NEVER).says(POOLER).at(tmp_path / "t")
+    copy = Session("s1").says(NEVER).says("always page the office before a rollback").at(repository)
+    paths = [copy, own] if is_copy_first else [own, copy]
+
+    for path in (*paths, *paths):
+        done = imported(inside, path)
+
+    assert (done["recorded"], done["superseded"], done["sources_added"]) == (0, 0, 0)
+    trusts = {one["solution"]: one["trust"] for one in rows(inside)}
+    assert trusts[NEVER] == trusts[POOLER] == 3
+    assert trusts["always page the office before a rollback"] == TRUST_FILES
 
 
 def test_a_fork_is_no_second_session(inside: Inside, tmp_path: Path) -> None:

@@ -189,3 +189,33 @@ def test_what_was_never_read_from_a_file_says_so(inside: Inside) -> None:
 
     assert inside.document("show", name, "--source")["evidence"] == []
     assert "it was said at the command line" in inside("show", name, "--source").out
+
+
+@pytest.mark.parametrize("name", ["faq.csv", "faq.jsonl"])
+def test_a_row_by_a_map_of_columns_is_shown(inside: Inside, tmp_path: Path, name: str) -> None:
+    """The columns are not known any more, and the lines are: the row stands, moves, changes."""
+    rows = {
+        "faq.csv": [
+            "q;a\n",
+            'Which port has the pooler?;"Port 7654; the old\none refuses"\n',
+            "Why so?;It was moved\n",
+        ],
+        "faq.jsonl": [
+            '{"q": "Since when?", "a": "Since May"}\n',
+            '{"q": "Which port has the pooler?", "a": "Port 7654; the old\\none refuses"}\n',
+        ],
+    }[name]
+    path = tmp_path / name
+    path.write_text("".join(rows))
+    inside.document("import", str(path), "--map", "problem=q,solution=a", "--project", "shop")
+
+    stands = evidence(inside, "Port 7654")
+    path.write_text(rows[0] + rows[-1].replace("Port 7654", "Port 1") + "\n" * 6 + "".join(rows[1:]))
+    moved = evidence(inside, "Port 7654")
+    path.write_text("".join(rows).replace("Port 7654", "Port 6543"))
+    changed = evidence(inside, "Port 7654")
+
+    assert (stands["status"], stands["line"]) == ("stands", 2)
+    assert "Port 7654" in stands["around"][1]["text"]
+    assert moved["status"] == "moved"
+    assert (changed["status"], "Port 6543" in changed["around"][1]["text"]) == ("changed", True)

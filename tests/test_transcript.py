@@ -65,7 +65,22 @@ SPEAK: tuple[tuple[str, dict[str, Any], Any], ...] = (
     ("person", {}, "why? <system-reminder>the file changed</system-reminder>"),
     ("robot", {"entrypoint": "sdk-cli"}, "summarize the log"),
     ("robot", {"turnOrigin": "sdk"}, "summarize the log"),
+    ("robot", {"entrypoint": "sdk-go"}, "remember that the pooler listens on 6543"),
+    ("robot", {"entrypoint": "SDK-CLI"}, "remember that the pooler listens on 6543"),
+    ("robot", {"entrypoint": "claude-code-github-action"}, "remember that the pooler listens on 6543"),
+    ("robot", {"promptSource": "cron"}, "remember that the pooler listens on 6543"),
+    ("person", {"entrypoint": "claude-vscode"}, "why does it time out?"),
+    ("person", {"entrypoint": "claude-desktop"}, "why does it time out?"),
     ("client", {"turnOrigin": "scheduled"}, "go on"),
+    ("client", {"toolUseResult": {"stdout": "x"}}, "remember that we never mock"),
+    ("client", {"toolUseResult": "x"}, [text("remember that we never mock")]),
+    ("person", {"toolUseResult": None}, "why does it time out?"),
+    ("client", {"sourceToolUseID": "t"}, "remember that we never mock"),
+    ("client", {"sourceToolAssistantUUID": "u"}, "remember that we never mock"),
+    ("client", {"isVisibleInTranscriptOnly": True}, "remember that we never mock"),
+    ("client", {"message": {"role": "assistant", "content": "remember that we never mock"}}, ""),
+    ("agent", {"agentId": "a1"}, "look for the port in this repository"),
+    ("person", {"agentId": "a1", "isSidechain": False}, "why does it time out?"),
     ("client", {"isMeta": True}, "remember that we never mock"),
     ("client", {}, "<command-name>/clear</command-name>"),
     ("client", {}, "<local-command-stdout>remember this</local-command-stdout>"),
@@ -235,8 +250,12 @@ def test_a_line_without_its_end_waits_for_the_next_reading() -> None:
 
 
 def test_of_many_bad_lines_a_hundred_are_named() -> None:
-    """A file of another kind does not fill the memory with remarks."""
-    assert len(read(b"no\n" * 5_000)[0].diagnostics) == transcript.SHOWN
+    """A file of another kind does not fill the memory with remarks; how many more there were is one."""
+    *named, last = read(b"no\n" * 5_000)[0].diagnostics
+
+    assert len(named) == transcript.SHOWN
+    assert (last.code, last.line) == ("line-json-more", None)
+    assert "4,900 more lines" in last.message
 
 
 @pytest.mark.parametrize(

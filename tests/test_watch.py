@@ -16,6 +16,7 @@ import pytest
 from command import Shell, refused
 from foreign import database, observation, put
 from hooked import environment, payload, ran, repository
+from said import Session
 from watched import Watched, note, watched
 
 from ledger.ledger import Ledger
@@ -181,10 +182,25 @@ def test_what_a_person_says_in_a_session_is_learned_while_it_goes_on(shell: Shel
             with open(path, "a") as file:
                 file.write(json.dumps({**line, **told, "message": message}) + "\n")
             running.until(lambda _, number=number: [one for one in trusts(shell) if str(number) in one[0]])
+        running.until(lambda heard: len(heard.said) >= 2)  # it is told after it is in
         running.quiet(1.0)
 
     assert [trust for _, trust in trusts(shell)] == [3]
     assert len(shell.run("said", "billing pooler", "--json").document["turns"]) == 2
+
+
+def test_the_first_session_of_a_project_is_learned_at_once(shell: Shell, memory: Path) -> None:
+    """The client makes the folder of a project, and its memory, before anybody has said a word there."""
+    new = memory.parent.with_name("-srv-new")
+    new.mkdir()
+    with watched(shell) as running:
+        later = memory.parent.with_name("-srv-later")
+        later.mkdir()
+        running.quiet(1.0)
+        for number, folder in enumerate((memory.parent, new, later)):
+            said = f"remember that site {number} deploys from branch live{number}"
+            Session(f"s{number}").says(said).at(folder)
+            running.until(lambda _, said=said: said in current(shell))
 
 
 def test_a_restart_catches_up(shell: Shell, memory: Path) -> None:
@@ -341,6 +357,21 @@ def test_an_added_path_is_watched_and_one_that_is_left_out_is_not(shell: Shell, 
         note(memory / "two.md", "Use spaces in YAML files here.")
         note(more / "three.md", "Use two blanks of indent there.")
         assert [row["path"] for row in running.next()["sources"]] == [str(more)]
+        running.quiet(1.0)
+
+
+def test_places_that_are_named_while_it_runs_hold_at_once(shell: Shell, memory: Path) -> None:
+    """What `scan --add` named is followed, and what `scan --forget` named no more, without a restart."""
+    more = shell.folder / "handbook"
+    note(more / "one.md", "Use tabs in makefiles here.")
+    with watched(shell) as running:
+        assert shell.run("scan", "--add", str(more)).code == 0
+        running.quiet(1.0)
+        note(more / "two.md", "Use spaces in YAML files here.")
+        assert [row["path"] for row in running.next()["sources"]] == [str(more)]
+        assert shell.run("scan", "--forget", str(memory)).code == 0
+        running.quiet(1.0)
+        note(memory / "three.md", "Use two blanks of indent there.")
         running.quiet(1.0)
 
 
