@@ -22,8 +22,11 @@ SUBJECT = "pgcat refuses connections from the docker network with PGX4711"
 def odd(monkeypatch: pytest.MonkeyPatch) -> Any:
     """Return the benchmark that makes odd texts and asks them."""
     monkeypatch.syspath_prepend(str(BENCHMARKS))
+    own = ("odd", "corpus", "measure")
+    for name in own:  # others have modules of these names too
+        monkeypatch.delitem(sys.modules, name, raising=False)
     yield __import__("odd")
-    for name in ("odd", "corpus", "measure"):
+    for name in own:
         sys.modules.pop(name, None)
 
 
