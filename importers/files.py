@@ -62,6 +62,14 @@ class Walk(NamedTuple):
     diagnostics: list[Diagnostic]
 
 
+def real(path: str) -> str:
+    """Return a path without links, as far as can be told: one that is swapped for a link meanwhile stays as it is."""
+    try:
+        return os.path.realpath(path)
+    except OSError:  # a link that went between the look at it and its reading
+        return os.path.abspath(path)
+
+
 def open_regular(path: str, *, is_resolved: bool = False) -> int:
     """Return a descriptor of a regular file; the caller closes it.
 

@@ -49,7 +49,7 @@ class Notes:
         seen: Checkpoints | None = None,
     ) -> None:
         self.project, self.loose, self.gathered = project, loose, gathered
-        self.own = os.path.realpath(client_folder(home)) if home else None
+        self.own = files.real(client_folder(home)) if home else None
         self.listed: dict[str, str] = {}
         """Real path of each note, with the folder that is its memory folder."""
         self._projects: dict[str, str] = {}
@@ -80,7 +80,7 @@ class Notes:
         if folder not in self._trusts:
             client = self._client(path)
             is_linked = client is not None and client in self._linked.values()
-            led = os.path.realpath(client) if client is not None and is_linked else path
+            led = files.real(client) if client is not None and is_linked else path
             around = projects.repository_of(folder)
             is_loose = around is None
             is_inside = around is not None and self._is_below(around.work_tree) and not self._is_memory(led)

@@ -13,7 +13,7 @@ import re
 import stat
 from typing import NamedTuple
 
-from importers.files import Unread, decoded, read_bytes, read_head
+from importers.files import Unread, decoded, read_bytes, read_head, real
 from ledger.home import client_folder
 from ledger.model import PROJECT_CHARS
 
@@ -56,7 +56,7 @@ def session_project(cwd: str) -> str:
 
 def repository_of(path: str) -> Repository | None:
     """Return the repository around a path, looking upward from it."""
-    folder = os.path.realpath(path)
+    folder = real(path)
     for _ in range(LEVELS_MAX):
         found = _repository(folder)
         if found is not None:

@@ -161,7 +161,7 @@ def read_note(path: str, home: str | None = None) -> Reading:
         folder = os.path.join(client, "memory") if client is not None else os.path.dirname(real)
         return read_notes([path], folder, home)
     memory = os.path.join(told, "memory")
-    return read_notes([path], os.path.realpath(memory), home, named=memory)
+    return read_notes([path], files.real(memory), home, named=memory)
 
 
 def read_notes(
@@ -241,7 +241,7 @@ class _Scan:
             path = self.home + path[1:]
         path = os.path.abspath(path)
         try:
-            real = os.path.realpath(path) if os.path.isdir(path) else _resolved(path)
+            real = files.real(path) if os.path.isdir(path) else _resolved(path)
             mode = os.lstat(real).st_mode
         except (OSError, ValueError):
             return False
@@ -495,4 +495,4 @@ def _read_database(path: str, project: str | None) -> tuple[Importer, Sequence[P
 
 def _resolved(path: str) -> str:
     """Return a path without links above its last part; the last part is judged when it is opened."""
-    return os.path.join(os.path.realpath(os.path.dirname(path)), os.path.basename(path))
+    return os.path.join(files.real(os.path.dirname(path)), os.path.basename(path))

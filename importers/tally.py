@@ -8,6 +8,7 @@ import os
 from collections.abc import Iterable
 from typing import Any
 
+from importers import files
 from importers.registry import Place
 from ledger.ingest import Plan, Vanished
 from ledger.model import Change, Found, Known, Reading, Scan
@@ -81,7 +82,7 @@ class Tally:
 
     def __init__(self, sources: Iterable[Place]) -> None:
         self._asked = list(dict.fromkeys(sources))
-        self._real = [(os.path.realpath(source.path), source) for source in self._asked]
+        self._real = [(files.real(source.path), source) for source in self._asked]
         self._counts: dict[Place, Count] = {}
 
     def read(self, reading: Reading) -> None:

@@ -38,7 +38,7 @@ def places(where: Where, said: Callable[[str], None]) -> list[Place]:
         everywhere = [where, *(where._replace(cwd=cwd) for cwd in worked_in if kind != NOTES)]
         try:
             for path in (path for one in everywhere for path in look(one)):
-                found.setdefault(f"{kind}\n{os.path.realpath(path)}", Place(kind, path))
+                found.setdefault(f"{kind}\n{files.real(path)}", Place(kind, path))
         except Exception as error:  # noqa: BLE001 - what somebody put there is not believed
             said(f"the usual places of {kind} could not be looked at ({type(error).__name__})")
     return list(found.values())
@@ -77,14 +77,14 @@ def project_folders(where: Where) -> list[str]:
         found += (
             [name for name in listed if os.path.isabs(name) and "\0" not in name] if isinstance(listed, dict) else []
         )
-    home = os.path.realpath(where.home)
+    home = files.real(where.home)
     roots = dict.fromkeys(_root(path) for path in found[: 2 * PROJECTS_MAX] if os.path.isdir(path))
     return [path for path in roots if path not in (home, os.sep)][:PROJECTS_MAX]
 
 
 def _root(path: str) -> str:
     repository = projects.repository_of(path)
-    return repository.work_tree if repository is not None else os.path.realpath(path)
+    return repository.work_tree if repository is not None else files.real(path)
 
 
 def _settings(path: str) -> dict[str, Any]:

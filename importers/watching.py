@@ -31,6 +31,8 @@ from watchdog.events import (
 )
 from watchdog.observers.api import BaseObserver, ObservedWatch
 
+from importers import files
+
 QUIET_S = 0.2
 """How long nothing more may happen to something before it is looked at."""
 
@@ -135,7 +137,7 @@ class Watching:
         folders: set[tuple[str, bool]] = set()
         owned, below, ways = _Sets(), _Sets(), _Sets()
         for target in self._targets:
-            for path in {target.path, os.path.realpath(target.path)}:
+            for path in {target.path, files.real(target.path)}:
                 if target.ends is not None:
                     below.add(path, target)
                 for end in SIDE_FILES if target.ends is None else ():
@@ -337,7 +339,7 @@ def _watched(target: Target) -> set[tuple[str, bool]]:
     For one that is not there yet it is the nearest folder that is.
     """
     found: set[tuple[str, bool]] = set()
-    real = os.path.realpath(target.path)
+    real = files.real(target.path)
     if target.ends is not None and os.path.isdir(real):
         found.add((real, True))
         found.add((os.path.dirname(real), False))  # it may go, and come back
@@ -346,7 +348,7 @@ def _watched(target: Target) -> set[tuple[str, bool]]:
     at = target.path
     while os.path.dirname(at) != at:
         if os.path.islink(at):
-            found.add((os.path.realpath(os.path.dirname(at)), False))
+            found.add((files.real(os.path.dirname(at)), False))
         at = os.path.dirname(at)
     return found
 

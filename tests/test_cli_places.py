@@ -78,7 +78,7 @@ def test_a_path_from_a_folder_that_is_gone_is_refused_by_name(shell: Shell, word
 
 def test_no_command_without_arguments_is_at_a_loss_in_a_folder_that_is_gone(shell: Shell) -> None:
     """Whatever it answers, it is an answer or an error of ours."""
-    for name in sorted(COMMANDS.keys() - {"serve", "hook", "sql"}):  # those become other programs, or wait
+    for name in sorted(COMMANDS.keys() - {"serve", "hook", "sql", "watch"}):  # those become other programs, or wait
         code, _, err = adrift(shell, name)
 
         assert code != INTERNAL, (name, err)

@@ -79,7 +79,7 @@ def test_a_text_that_a_pattern_matches_has_what_it_needs(source: str, text: str)
 
 def test_what_the_rules_of_the_screen_match_has_what_they_need() -> None:
     """Every rule on every text of the sets of attacks, as the screen reads it."""
-    folder = Path(screen.__file__).parent.parent / "evals" / "poison"
+    folder = Path(__file__).parent.parent / "evals" / "poison"
     lines = [line for path in sorted(folder.glob("*.jsonl")) for line in path.read_text("utf-8").splitlines()]
     texts = [text for line in lines for text in json.loads(line).values() if isinstance(text, str) and len(text) > 40]
     rules = {shape.source: needed.ways(shape.source) for _, shape in screen._loaded().shapes[False]}
