@@ -296,7 +296,9 @@ def test_what_an_agents_tool_wrote_is_no_persons_edit(shell: Shell, memory: Path
     tool = {"tool_name": "Write", "tool_input": {"file_path": str(path)}, "cwd": str(shell.folder / "demo")}
     with watched(shell) as running:
         ran("tool", payload(shell.folder / "demo", **tool), env)
-        running.until(lambda _: (shell.file.parent / "ledger.db.written").exists())
+        marks = shell.file.parent / "ledger.db.written"
+        running.until(lambda _: marks.exists() and marks.read_text().endswith("\n"))
+        running.rests()
         note(path, "Use port 7000 for the pooler.")
         running.quiet(1.0)
         ran("tool", payload(shell.folder / "demo", **tool), env)

@@ -71,6 +71,11 @@ class Watched:
         self.until(lambda watched: len(watched.said) > before)
         return self.said[before]
 
+    def rests(self) -> None:
+        """Wait until nothing was said for a while: what came before is in."""
+        while self._hears(time.monotonic() + 1.0):
+            pass
+
     def quiet(self, seconds: float) -> None:
         """Hold that nothing is said for a while."""
         before = len(self.said)
