@@ -46,7 +46,7 @@ class Sessions:
         """Yield one line after the other."""
         while True:
             self._session = self._uuid()
-            self._cwd = f"/home/dev/work/project-{self._random.randrange(7)}"
+            self._cwd = f"/srv/project-{self._random.randrange(7)}"
             self._parent: str | None = None
             for told in self._session_lines():
                 yield json.dumps(told, separators=(",", ":"), ensure_ascii=False).encode() + b"\n"

@@ -200,6 +200,11 @@ def play(session: Session) -> None:
     session.run("export", "--state", "all")
     session.run("export", "--output", session.folder / "out.jsonl")
     session.run("sql", "SELECT id, title FROM current_learnings")
+    guarded(session)
+
+
+def guarded(session: Session) -> None:
+    """Grade the guards, find what slipped through, copy and erase; last, damage the log and let that be found."""
     graded = session.folder / "graded.jsonl"
     graded.write_text('{"id": 1, "text": "the pooler listens on 6543"}\n{"id": 2}\n', "utf-8")
     session.run("guard", "redact", graded, expected=BadInput.exit_code)
