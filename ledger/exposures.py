@@ -64,7 +64,7 @@ OLD_RULES = "SELECT id, keywords FROM exposure WHERE rules < :rules ORDER BY rul
 ALL_WORDS = "SELECT id, keywords FROM exposure ORDER BY id"
 WITHOUT = "UPDATE exposure SET keywords = :keywords WHERE id = :id"
 SCRUBBED = "UPDATE exposure SET keywords = :keywords, rules = :rules WHERE id = :id"
-SINCE_ANEW = """SELECT shown FROM exposure WHERE ledger_id = :ledger AND session = :session
+SINCE_ANEW = """SELECT id, shown FROM exposure WHERE ledger_id = :ledger AND session = :session
   AND rowid >= coalesce((SELECT rowid FROM exposure WHERE ledger_id = :ledger AND session = :session AND anew = 1
     ORDER BY at DESC, id DESC LIMIT 1), 0)
 ORDER BY at, id"""
@@ -101,6 +101,7 @@ class Exposures:
         self._connection: sqlite3.Connection | None = None
         self._identity = (0, 0)
         self._seen: tuple[tuple[Any, ...], frozenset[str]] = ((), frozenset())
+        self._unforgotten: set[str] = set()
 
     def __enter__(self) -> "Exposures":
         return self
@@ -139,6 +140,8 @@ class Exposures:
         connection = self._open(ADD_WAIT_MS, make=True)
         connection.execute("BEGIN IMMEDIATE")
         try:
+            for exposure in self._unforgotten:
+                connection.execute(FORGET, {"id": exposure})
             one = make(self._shown(connection, session) if session is not None else frozenset())
             unsaid.noting(one.id)
             connection.execute(ADD, row_of(one, self._ledger_id))
@@ -149,13 +152,20 @@ class Exposures:
             if connection.in_transaction:
                 connection.execute("ROLLBACK")
             raise
+        self._unforgotten.clear()
         self._forget_aside(now - 86_400 * days)
 
     def forget(self, exposure: str) -> bool:
-        """Forget that something was shown, for nobody saw it; False when the file is busy or cannot be used."""
+        """Forget that something was shown, for nobody saw it.
+
+        False when it was not there, or the file is busy or cannot be used: then
+        it is passed over here, and forgotten with what is remembered next.
+        """
         try:
             return self._open(ADD_WAIT_MS).execute(FORGET, {"id": exposure}).rowcount > 0
         except (sqlite3.Error, OSError, FileFault, Garbled):
+            self._unforgotten.add(exposure)
+            self._seen = (), frozenset()
             return False
 
     def shown(self, session: str) -> frozenset[str]:
@@ -174,7 +184,7 @@ class Exposures:
 
     def _read_shown(self, connection: sqlite3.Connection, session: str) -> frozenset[str]:
         rows = connection.execute(SINCE_ANEW, {"ledger": self._ledger_id, "session": name_of(session)}).fetchall()
-        return frozenset(name for (shown,) in rows for name in ids_of(shown))
+        return frozenset(name for one, shown in rows if one not in self._unforgotten for name in ids_of(shown))
 
     def recent(self, project: str, many: int) -> list[Exposure]:
         """Return the last exposures of a project that showed something; none when the file cannot be read now."""

@@ -48,6 +48,9 @@ NOTHING = "{}"
 """The answer at which the client (2.1.332) adds nothing to the request and nothing to the transcript; of an empty text
 or no content it makes the line "UserPromptSubmit completed", which the model reads."""
 
+ANSWERS_KEPT = 16
+"""Answers of which it is still known what they showed, should the client say that it did not wait for them."""
+
 REFUSED_SESSIONS = 5
 """Sessions without a single prompt from which on the tool is listed."""
 
@@ -122,6 +125,8 @@ class RecallTool:
         self._settling = Settling(path, env, self.written, clock, lambda: self._answering > 0)
         self._work: SimpleQueue[tuple[Future[str], Mapping[str, Any] | None]] = SimpleQueue()
         self._late: set[Future[str]] = set()
+        self._calls: dict[object, Future[str]] = {}
+        self._settled: dict[Future[str], Callable[[bool], object]] = {}
         self._kept: Kept | None = None
         self._rests_until = 0.0
         self._made: object = None
@@ -132,14 +137,19 @@ class RecallTool:
         except OSError:  # the folder was deleted
             self._cwd = ""
 
-    async def answer(self, given: Mapping[str, Any]) -> str:
-        """Return the hook's JSON for a prompt, `NOTHING` when there is nothing to show or no answer in time."""
+    async def answer(self, given: Mapping[str, Any], call: object = None) -> str:
+        """Return the hook's JSON for a prompt, `NOTHING` when there is nothing to show or no answer in time.
+
+        `call` is the name under which the client may say that it does not wait any more.
+        """
         from ledger.hook import is_off
 
         if is_off(self._env) or time.monotonic() < self._rests_until:
             return NOTHING
         self._answering += 1
         was_warm, future = self._is_warm, self._asked(given)
+        if call is not None:
+            _keep(self._calls, call, future)
         try:
             return await asyncio.wait_for(asyncio.wrap_future(future), LIMIT_S)
         except asyncio.CancelledError:
@@ -153,6 +163,13 @@ class RecallTool:
         finally:
             self._answering -= 1
         return NOTHING
+
+    def taken_back(self, call: object) -> None:
+        """Hear that the client did not wait for a call: an answer that is on its way to it is seen by nobody."""
+        future = self._calls.pop(call, None)
+        if future is not None and future.done() and not future.cancelled():
+            self._late.add(future)
+            self._work.put((future, None))
 
     def is_refused(self) -> bool:
         """Tell whether this client seems to refuse a tool that is not listed.
@@ -209,26 +226,36 @@ class RecallTool:
 
     def _works(self) -> None:
         """Answer what is asked, one after the other; what is left to do waits until nobody asks."""
-        left: list[tuple[Future[str], Callable[[bool], object]]] = []
+        left: dict[Future[str], Callable[[bool], object]] = {}
         while True:
             try:
                 future, given = self._work.get(timeout=IDLE_S if left else None)
             except Empty:
-                future, after = left.pop(0)
-                with suppress(Exception):
-                    after(future in self._late)
-                self._late.discard(future)
+                future = next(iter(left))
+                self._settle(future, left.pop(future))
                 continue
-            if future.set_running_or_notify_cancel():  # else nobody waits for it any more
+            if future.done() and not future.cancelled():
+                self._settle(future, left.pop(future) if future in left else self._settled.pop(future, bool))
+            elif future.set_running_or_notify_cancel():  # else nobody waits for it any more
                 try:
                     said, after = self._answered(given)
                 except Exception:  # noqa: BLE001 - this thread is the only one there will be
                     said, after = NOTHING, bool
                 future.set_result(said)
-                left.append((future, after))
+                left[future] = after
             else:
                 self._late.discard(future)
             del future, given
+
+    def _settle(self, future: "Future[str]", after: Callable[[bool], object]) -> None:
+        """Do what is left to do after an answer, and keep how it is taken back."""
+        is_late = future in self._late
+        with suppress(Exception):
+            after(is_late)
+        if is_late:
+            self._late.discard(future)
+        else:
+            _keep(self._settled, future, after)
 
     def _answered(self, given: Mapping[str, Any] | None) -> tuple[str, Callable[[bool], object]]:
         """Return the answer to one prompt, and what is left to do, told whether it came too late; never raises.
@@ -338,3 +365,10 @@ class RecallTool:
         if self._kept is not None:
             kept, self._kept = self._kept, None
             kept.close()
+
+
+def _keep(kept: "dict[Any, Any]", key: object, value: object) -> None:
+    """Keep an answer's part, the last `ANSWERS_KEPT` of them."""
+    kept[key] = value
+    if len(kept) > ANSWERS_KEPT:
+        kept.pop(next(iter(kept)), None)

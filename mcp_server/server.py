@@ -24,7 +24,15 @@ import anyio.to_thread
 from mcp.server.context import ServerRequestContext
 from mcp.server.lowlevel import Server
 from mcp.server.stdio import stdio_server
-from mcp_types import CallToolRequestParams, CallToolResult, ListToolsResult, PaginatedRequestParams, TextContent, Tool
+from mcp_types import (
+    CallToolRequestParams,
+    CallToolResult,
+    CancelledNotificationParams,
+    ListToolsResult,
+    PaginatedRequestParams,
+    TextContent,
+    Tool,
+)
 
 from importers.projects import project_of
 from ledger.errors import BadArgument, GuardFailed, LedgerError
@@ -99,7 +107,7 @@ class Desk:
     async def call_tool(self, ctx: ServerRequestContext, params: CallToolRequestParams) -> CallToolResult:
         """Answer `tools/call`: with a document, or with a sentence that says what went wrong."""
         if params.name == RECALL:
-            return told(await self._recall.answer(params.arguments or {}))
+            return told(await self._recall.answer(params.arguments or {}, ctx.request_id))
         try:
             given = self._gate(params.name).checked(params.arguments)
             return answered(await self._document(ctx, params.name, given))
@@ -107,6 +115,10 @@ class Desk:
             return refused(str(error))
         except Exception as error:  # noqa: BLE001 - the last wall before the wire
             return refused(FAULT.format(fault=noted(params.name, error)))
+
+    async def cancelled(self, ctx: ServerRequestContext, params: CancelledNotificationParams) -> None:
+        """Hear that the client did not wait for a call; what the SDK had not answered yet it cancels by itself."""
+        self._recall.taken_back(params.request_id)
 
     def _gate(self, name: str) -> Gate:
         if name not in self._files:
@@ -214,6 +226,7 @@ def run(path: str, project: str | None, env: Mapping[str, str]) -> int:
         on_list_tools=desk.list_tools,
         on_call_tool=desk.call_tool,
     )
+    server.add_notification_handler("notifications/cancelled", CancelledNotificationParams, desk.cancelled)
     status = 0
     try:
         anyio.run(_serve, server)

@@ -149,6 +149,21 @@ def test_what_nobody_saw_was_not_shown(known: Ledger, desk: Recall, is_kept: boo
             assert first.exposure not in [one.id for one in kept.newest(5)]
 
 
+def test_what_nobody_saw_is_forgotten_although_another_process_holds_the_file(known: Ledger, desk: Recall) -> None:
+    """It is shown again at once, and the file forgets it with what is remembered next."""
+    first = desk.recall(PROMPT, "s1", "demo")
+    other = sqlite3.connect(beside(known), isolation_level=None)
+    other.execute("BEGIN IMMEDIATE")
+
+    desk.unseen("s1", first)
+    other.execute("ROLLBACK")
+    other.close()
+
+    assert desk.recall(PROMPT, "s1", "demo").ids == first.ids
+    with Exposures(known.path, known.store.ledger_id) as kept:
+        assert first.exposure not in [one.id for one in kept.newest(5)]
+
+
 @pytest.mark.parametrize(
     "statement",
     [exposures.OLD_RULES, exposures.PRUNE, exposures.SINCE_ANEW, exposures.OF_SESSION, exposures.OF_PROJECT],

@@ -323,17 +323,21 @@ def test_a_server_that_is_asked_and_killed_leaves_no_process(file: Path, folder:
         assert server.process.wait(timeout=10) == 0
 
 
+def arguments(folder: Path) -> dict[str, str]:
+    """Return what a prompt of the session `s1` gives the tool."""
+    return {"prompt": PROMPT, "session_id": "s1", "cwd": str(folder)}
+
+
 def call(number: int, folder: Path) -> bytes:
     """Return a call of the tool as a line."""
-    arguments = {"prompt": PROMPT, "session_id": "s1", "cwd": str(folder)}
-    params = {"name": "recall", "arguments": arguments}
+    params = {"name": "recall", "arguments": arguments(folder)}
     return json.dumps({"jsonrpc": "2.0", "id": number, "method": "tools/call", "params": params}).encode()
 
 
 def test_a_recall_loads_nothing_that_writes(file: Path, folder: Path) -> None:
     """After a prompt the server holds neither sqlmodel nor alembic."""
     with lines(file) as server:
-        assert b"6543" in server.call("recall", {"prompt": PROMPT, "session_id": "s1", "cwd": str(folder)})
+        assert b"6543" in server.call("recall", arguments(folder))
         if not Path("/proc/self/maps").exists():
             pytest.skip("needs /proc")
         maps = Path(f"/proc/{server.process.pid}/maps").read_text()
@@ -381,6 +385,22 @@ def test_prompts_that_come_at_once_are_each_answered(talk: Talk, folder: Path) -
     assert len(answers) == 20
     assert not any(answer.is_error for answer in answers)
     assert any("6543" in said(answer) for answer in answers)
+
+
+@pytest.mark.parametrize("is_counted", [False, True])
+def test_an_answer_that_the_client_did_not_wait_for_is_given_again(file: Path, folder: Path, is_counted: bool) -> None:
+    """It says so while the answer is on its way, before or after that was counted: nobody saw it, it was not shown."""
+    with lines(file) as server:
+        server.send(call(7, folder))
+        assert server.process.stdout
+        assert b"6543" in server.process.stdout.readline()
+        if is_counted:
+            assert until(lambda: Sessions(str(file)).uses(time.time()))
+
+        server.send(b'{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":7}}')
+
+        assert until(lambda: b"6543" in server.call("recall", arguments(folder)))
+        assert b"6543" not in server.call("recall", arguments(folder))
 
 
 def test_a_folder_that_is_deleted_under_the_server_costs_nothing(talk: Talk, folder: Path) -> None:

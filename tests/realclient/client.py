@@ -39,8 +39,8 @@ OURS = ("ledger.cli", "hook_main.py", "learnings serve", "learnings hook")
 RUN_S = 60
 """Longest that a test waits for the client."""
 
-SHOWN_S = 100
-"""Longest that a test asks again: what hung once is left alone for a minute."""
+SHOWN_S = 200
+"""Longest that a test asks again: what hung is left alone for a minute, each time."""
 
 
 class Missing(Exception):
@@ -337,12 +337,14 @@ class Talk:
             TimeoutError: it never was.
         """
         end = time.monotonic() + SHOWN_S
+        tried: list[list[tuple[int, str]]] = []
         while time.monotonic() < end:
             turn = self.say(prompt)
             (place,) = [number for number, text in enumerate(turn.request.messages) if prompt in text][-1:]
             if mark in "\n".join(turn.request.messages[place:]):
                 return turn
-        raise TimeoutError(f"no {mark!r} was shown")
+            tried.append([(round(one.ms), one.told.get("stdout", "")[:80]) for one in turn.hooks])
+        raise TimeoutError(f"no {mark!r} was shown; servers {self._home.servers()}, hooks {tried[:3]} ... {tried[-3:]}")
 
     def send(self, prompt: str) -> None:
         """Give a prompt and wait for nothing."""
