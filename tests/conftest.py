@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 import hypothesis
 import pytest
+from command import Inside, Shell
 
 from ledger.store_sqlite import SqliteStore
 
@@ -54,6 +55,21 @@ class FakeClock:
 def clock() -> FakeClock:
     """Return a settable clock, at 2026-11-30."""
     return FakeClock()
+
+
+@pytest.fixture
+def shell(tmp_path: Path) -> Shell:
+    """Return the command as a process, with a home of its own."""
+    return Shell(tmp_path)
+
+
+@pytest.fixture
+def inside(shell: Shell, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> Inside:
+    """Return the command in this process, at work in its home."""
+    shell.folder.mkdir(parents=True, exist_ok=True)
+    monkeypatch.setenv("HOME", str(shell.folder))
+    monkeypatch.chdir(shell.folder)
+    return Inside(shell, capsys.readouterr)
 
 
 @pytest.fixture

@@ -19,21 +19,6 @@ from ledger.ledger import Ledger
 from ledger.model import Draft
 from ledger.reader import open_reader
 
-
-@pytest.fixture
-def shell(tmp_path: Path) -> Shell:
-    """Return a command whose home is empty."""
-    return Shell(tmp_path)
-
-
-@pytest.fixture
-def inside(shell: Shell, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> Inside:
-    """Return the same command in this process."""
-    monkeypatch.setenv("HOME", str(shell.folder))
-    monkeypatch.chdir(shell.folder)
-    return Inside(shell, capsys.readouterr)
-
-
 # -- the copy ----------
 
 

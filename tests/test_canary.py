@@ -85,20 +85,6 @@ def held(folder: Path, canaries: Canaries, but: set[Path]) -> list[tuple[str, st
     return found
 
 
-@pytest.fixture
-def shell(tmp_path: Path) -> Shell:
-    """Return a command without a ledger."""
-    return Shell(tmp_path)
-
-
-@pytest.fixture
-def inside(shell: Shell, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> Inside:
-    """Return the same command in this process."""
-    monkeypatch.setenv("HOME", str(shell.folder))
-    monkeypatch.chdir(shell.folder)
-    return Inside(shell, capsys.readouterr)
-
-
 def command_line(inside: Inside, canaries: Canaries, laid: set[Path], folder: Path) -> None:
     """Put secrets through every argument of every command that takes a text, the wrong ones included."""
     text, short = canaries.text, canaries.short

@@ -34,13 +34,6 @@ def shell(tmp_path: Path) -> Shell:
     return Shell(tmp_path / "home")
 
 
-@pytest.fixture
-def inside(shell: Shell, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> Inside:
-    """Return the same command in this process."""
-    monkeypatch.setenv("HOME", str(shell.folder))
-    return Inside(shell, capsys.readouterr)
-
-
 def made(path: Path, *rows: dict[str, Any], version: int = 52, wal: bool = True) -> Path:
     """Make a database and close it."""
     foreign.database(path, *rows, version=version, wal=wal).close()

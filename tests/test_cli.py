@@ -39,18 +39,6 @@ READS = {
 }
 
 
-@pytest.fixture
-def shell(tmp_path: Path) -> Shell:
-    """Return a command without a ledger."""
-    return Shell(tmp_path)
-
-
-@pytest.fixture
-def inside(shell: Shell, capsys: pytest.CaptureFixture[str]) -> Inside:
-    """Return the same command in this process."""
-    return Inside(shell, capsys.readouterr)
-
-
 def superseded(inside: Inside) -> tuple[dict[str, Any], dict[str, Any]]:
     """Record a learning and replace it; return both answers."""
     old = inside.record("postgres hangs in the container", "use port 5432", "--tag", "db")

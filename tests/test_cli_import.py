@@ -26,19 +26,6 @@ type: feedback
 
 
 @pytest.fixture
-def shell(tmp_path: Path) -> Shell:
-    """Return a command without a ledger; its home is empty."""
-    return Shell(tmp_path)
-
-
-@pytest.fixture
-def inside(shell: Shell, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> Inside:
-    """Return the same command in this process."""
-    monkeypatch.setenv("HOME", str(shell.folder))
-    return Inside(shell, capsys.readouterr)
-
-
-@pytest.fixture
 def notes(tmp_path: Path) -> Path:
     """Return a memory folder with two notes and an index."""
     folder = tmp_path / "memory"

@@ -18,18 +18,6 @@ from ledger.place import WriteLock
 RECORD = ("record", "--category", "env", "--project", "demo")
 
 
-@pytest.fixture
-def shell(tmp_path: Path) -> Shell:
-    """Return a command without a ledger."""
-    return Shell(tmp_path)
-
-
-@pytest.fixture
-def inside(shell: Shell, capsys: pytest.CaptureFixture[str]) -> Inside:
-    """Return the same command in this process."""
-    return Inside(shell, capsys.readouterr)
-
-
 def changed(path: Path, statement: str) -> None:
     """Change a ledger file behind the program's back."""
     connection = sqlite3.connect(path, isolation_level=None)

@@ -14,12 +14,6 @@ ENDLESS = "WITH RECURSIVE c(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM c) SELEC
 
 
 @pytest.fixture
-def shell(tmp_path: Path) -> Shell:
-    """Return a command in a folder of its own."""
-    return Shell(tmp_path)
-
-
-@pytest.fixture
 def inside(shell: Shell, capsys: pytest.CaptureFixture[str]) -> Inside:
     """Return the command with one learning in its ledger."""
     made = Inside(shell, capsys.readouterr)

@@ -4,7 +4,7 @@ import json
 from pathlib import Path
 
 import pytest
-from command import Inside, Shell, refused
+from command import Inside, refused
 
 from importers import columns
 from importers.files import Unread
@@ -20,12 +20,6 @@ ROWS = (
     b"slow;run -n 2;odd;;1796001310.26\r\n"
     b"none;;env;;x\r\n"
 )
-
-
-@pytest.fixture
-def inside(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Inside:
-    """Return the command in a folder of its own."""
-    return Inside(Shell(tmp_path), capsys.readouterr)
 
 
 def read(folder: Path, raw: bytes, fields: str, kind: str = "csv", project: str | None = "demo") -> Parsed:

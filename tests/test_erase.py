@@ -30,20 +30,6 @@ from ledger.sessions import Caller, Sessions
 from ledger.store_sqlite import SqliteStore
 
 
-@pytest.fixture
-def shell(tmp_path: Path) -> Shell:
-    """Return a command whose home is empty."""
-    return Shell(tmp_path)
-
-
-@pytest.fixture
-def inside(shell: Shell, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> Inside:
-    """Return the same command in this process."""
-    monkeypatch.setenv("HOME", str(shell.folder))
-    monkeypatch.chdir(shell.folder)
-    return Inside(shell, capsys.readouterr)
-
-
 def secret(ledger: Ledger, **more: Any) -> str:
     """Record the learning that holds the text; return its id."""
     return ledger.record(Draft(PROBLEM, SOLUTION, "env", "demo", **more)).id

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from command import Inside, Shell, refused
+from command import Inside, refused
 
 from ledger import eval_set, evals, filler, measures
 from ledger.measures import Answered, Case, Known
@@ -46,12 +46,6 @@ def written(folder: Path, learnings: list[Any], queries: list[Any]) -> str:
         lines = [row if isinstance(row, str) else json.dumps(row) for row in rows]
         (folder / f"{name}.jsonl").write_text("\n".join(lines), "utf-8")
     return str(folder)
-
-
-@pytest.fixture
-def inside(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Inside:
-    """Return the command."""
-    return Inside(Shell(tmp_path), capsys.readouterr)
 
 
 def test_figures_are_those_that_are_counted_by_hand() -> None:

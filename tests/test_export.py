@@ -16,12 +16,6 @@ from ledger.model import NewEvent, new_event_id
 
 
 @pytest.fixture
-def shell(tmp_path: Path) -> Shell:
-    """Return a command in a folder of its own."""
-    return Shell(tmp_path)
-
-
-@pytest.fixture
 def inside(shell: Shell, capsys: pytest.CaptureFixture[str]) -> Inside:
     """Return the command with one learning replaced, one retracted, one withheld and one candidate."""
     made = Inside(shell, capsys.readouterr)

@@ -490,13 +490,6 @@ def shell(tmp_path: Path) -> Shell:
     return Shell(tmp_path / "home")
 
 
-@pytest.fixture
-def inside(shell: Shell, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> Inside:
-    """Return the same command in this process."""
-    monkeypatch.setenv("HOME", str(shell.folder))
-    return Inside(shell, capsys.readouterr)
-
-
 def laid(folder: Path, case: Case) -> tuple[Path, str]:
     """Lay a case's file and its good neighbour; return the file and the word of the neighbour."""
     folder.mkdir()

@@ -2,7 +2,6 @@
 
 import sqlite3
 from contextlib import closing
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -24,12 +23,6 @@ UPDATE projection SET version = 1;
 
 
 VECTORS = "SELECT (SELECT count(*) FROM vector), (SELECT count(*) FROM learning)"
-
-
-@pytest.fixture
-def shell(tmp_path: Path) -> Shell:
-    """Return a command in a folder of its own."""
-    return Shell(tmp_path)
 
 
 @pytest.fixture

@@ -26,12 +26,6 @@ NOTE = "---\nname: {name}\ndescription: {about}\ntype: reference\n---\n{rule}\n"
 
 
 @pytest.fixture
-def shell(tmp_path: Path) -> Shell:
-    """Return a command without a ledger; its home is empty."""
-    return Shell(tmp_path)
-
-
-@pytest.fixture
 def inside(shell: Shell, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> Inside:
     """Return the command on an empty ledger."""
     monkeypatch.setenv("HOME", str(shell.folder))

@@ -23,20 +23,6 @@ UUID = "0f67bb82-1111-4222-8333-{:012}"
 RULE = "from now on use port 6543 for the pooler, never 5432"
 
 
-@pytest.fixture
-def shell(tmp_path: Path) -> Shell:
-    """Return a command whose home is empty."""
-    return Shell(tmp_path)
-
-
-@pytest.fixture
-def inside(shell: Shell, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> Inside:
-    """Return the same command in this process."""
-    monkeypatch.setenv("HOME", str(shell.folder))
-    monkeypatch.chdir(shell.folder)
-    return Inside(shell, capsys.readouterr)
-
-
 def turn(number: int, content: Any, **more: Any) -> bytes:
     """Return a line with a UUID, as real ones have."""
     return line(number, content, **{"uuid": UUID.format(number), **more})

@@ -22,12 +22,6 @@ PGCAT = "pgcat refuses connections from the docker network with PGX4711"
 
 
 @pytest.fixture
-def shell(tmp_path: Path) -> Shell:
-    """Return a command without a ledger; its home is empty."""
-    return Shell(tmp_path)
-
-
-@pytest.fixture
 def inside(shell: Shell, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> Inside:
     """Return the command on a ledger of thirty other learnings."""
     monkeypatch.setenv("HOME", str(shell.folder))
