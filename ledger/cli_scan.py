@@ -110,7 +110,8 @@ def _left_out(call: Call, ledger: "Ledger | None") -> list[str]:
 def _nothing(call: Call, sources: "list[Place]") -> Result:
     """Answer when nothing is to be read."""
     if sources:
-        hint = "look at `--only`, `--exclude` and `--since`, and at `learnings config`"
+        kinds = sorted({source.kind or "added" for source in sources})
+        hint = f"found were: {', '.join(kinds)}; look at `--only`, `--exclude` and `--since`, and at `learnings config`"
         raise BadArgument("every source is left out; nothing was read", hint)
     if call.given.or_example:
         call.remark("the bundled example is imported instead")

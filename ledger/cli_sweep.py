@@ -65,11 +65,13 @@ class _Sweep:
 
     def result(self) -> Result:
         """Do it, and say what came of it."""
-        due, is_dry = self._due(), bool(self._call.given.dry_run)
+        from ledger import pairs
+
+        due, is_dry, before = self._due(), bool(self._call.given.dry_run), self._ledger.store.head().seq
         with said_when_interrupted(self._call, self._ledger):
             done, rows = self._brought(due)
         taken = [path for path in due if os.path.realpath(path) not in self._off]
-        document: dict[str, Any] = told(done) | {"sources": rows}
+        document: dict[str, Any] = told(done) | {"sources": rows, "near": pairs.brought(self._ledger.reader, before)}
         failed = {one: code for one in taken if (code := _fault(document, one)) is not None}
         if not is_dry:
             for path in taken:

@@ -197,7 +197,7 @@ def test_a_scan_since_a_day_takes_what_changed_then(inside: Inside, home: Path) 
 
 def test_nothing_left_to_scan_is_said(inside: Inside) -> None:
     """A filter that fits nothing is a mistake."""
-    refused(inside("scan", "--only", "no-such-kind"), 15, "every source is left out")
+    refused(inside("scan", "--only", "no-such-kind"), 15, "every source is left out", "found were: ")
 
 
 def test_one_bad_source_stops_no_other(inside: Inside, home: Path, monkeypatch: pytest.MonkeyPatch) -> None:

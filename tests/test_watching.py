@@ -256,12 +256,12 @@ def test_what_the_ledger_itself_writes_wakes_nobody(memory: Path, said: list[str
 def test_a_queue_that_runs_over_is_said_once_and_everything_is_looked_at(
     watching: Watching, memory: Path, said: list[str]
 ) -> None:
-    """The kernel's own queue, while nobody reads from it."""
+    """The kernel's own queue, while nobody reads from it; one reading, of some thousands, may be under way."""
     most = int(Path("/proc/sys/fs/inotify/max_queued_events").read_text())
     followed(watching, memory)
     reader = watching._observer._emitter_kwargs["inotify_fd"]
     with reader._lock:
-        for number in range(most + 100):
+        for number in range(2 * most):
             os.mknod(memory / f"{number}.md") if number < 100 else os.utime(memory / f"{number % 100}.md")
 
     heard = watching.changed(SOON_S)
