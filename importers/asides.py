@@ -22,7 +22,7 @@ class Asides:
     """What stands beside sessions; each folder is listed once."""
 
     def __init__(self) -> None:
-        self._beside: dict[str, dict[str, list[str]]] = {}
+        self._beside: dict[str, tuple[dict[str, list[str]], set[str]]] = {}
 
     def of(self, path: str) -> list[str]:
         """Return the transcripts of the subagents of a session's transcript, sorted; none of a subagent's own."""
@@ -30,9 +30,11 @@ class Asides:
         if is_aside(name) or not name.endswith(".jsonl"):
             return []
         if folder not in self._beside:
-            self._beside[folder] = _by_session(folder)
+            self._beside[folder] = _by_session(folder), _folders(folder)
+        beside, folders = self._beside[folder]
         session = name.removesuffix(".jsonl")
-        return [*_listed(os.path.join(folder, session, "subagents")), *self._beside[folder].get(session, ())]
+        inside = _listed(os.path.join(folder, session, "subagents")) if session in folders else []
+        return [*inside, *beside.get(session, ())]
 
 
 def is_aside(name: str) -> bool:
@@ -46,6 +48,15 @@ def _listed(folder: str) -> list[str]:
     except OSError:
         return []
     return [os.path.join(folder, name) for name in names[:ASIDES_MAX]]
+
+
+def _folders(folder: str) -> set[str]:
+    """Return the names of the folders in a folder, links to some included."""
+    try:
+        with os.scandir(folder) as entries:
+            return {entry.name for entry in entries if entry.is_dir()}
+    except OSError:
+        return set()
 
 
 def _by_session(folder: str) -> dict[str, list[str]]:

@@ -220,7 +220,9 @@ class _Scan:
         seen: Checkpoints | None = None,
     ) -> None:
         self.seen = seen
+        self.table = table()
         self.looks: dict[str, Look] = {}
+        self.folders: dict[str, str] = {}
         self.rows = rows
         self.project, self.progress, self.home = project, progress, home
         self.parts: dict[tuple[str, int], Gathered] = {}
@@ -241,7 +243,7 @@ class _Scan:
             path = self.home + path[1:]
         path = os.path.abspath(path)
         try:
-            real = files.real(path) if os.path.isdir(path) else _resolved(path)
+            real = files.real(path) if os.path.isdir(path) else self._resolved(path)
             mode = os.lstat(real).st_mode
         except (OSError, ValueError):
             return False
@@ -256,15 +258,22 @@ class _Scan:
             self._add_file(real)
         return True
 
+    def _resolved(self, path: str) -> str:
+        """Return what `_resolved` does; each folder is looked at once."""
+        folder = os.path.dirname(path)
+        if folder not in self.folders:
+            self.folders[folder] = os.path.dirname(_resolved(path))
+        return os.path.join(self.folders[folder], os.path.basename(path))
+
     def _add_folder(self, root: str) -> None:
         """List what a folder holds: for each kind that reads folders, then its notes and the files beside them."""
         is_claimed = False
-        for importer in table():
+        for importer in self.table:
             for path in importer.below(root) if importer.below is not None else ():
                 self._list(path, importer)
                 is_claimed = is_claimed or path == root
         if not is_claimed:
-            names = tuple(dict.fromkeys(name for importer in table() for name in importer.names))
+            names = tuple(dict.fromkeys(name for importer in self.table for name in importer.names))
             for path in self.notes.add_folder(root, names, self.listed):
                 self._add_file(path)
 
@@ -274,16 +283,20 @@ class _Scan:
             head = files.read_head(path, HEAD_BYTES, is_resolved=True)
         except Unread:
             return False  # whoever reads it says why
-        return any(one.is_markdown and one.sniff(head, path) for one in table())
+        return any(one.is_markdown and one.sniff(head, path) for one in self.table)
 
     def _add_file(self, path: str) -> None:
         """List a file of a kind in the table; say what else was named."""
+        known = next((one for one in self.table if one.by_place and self._is_known(path, one)), None)
+        if known is not None:
+            self._list(path, known)
+            return
         try:
             head = files.read_head(path, HEAD_BYTES, is_resolved=True)
             if foreign_sqlite.sniff(head):
                 self.databases.setdefault(path)
                 return
-            importer = next((one for one in table() if one.sniff(head, path)), None)
+            importer = next((one for one in self.table if one.sniff(head, path)), None)
             if importer is not None:
                 self._list(path, importer)
                 return
@@ -295,6 +308,16 @@ class _Scan:
         except Unread as unread:
             error = unread
         self.diagnostics.append(Diagnostic(files.shown(path), None, error.code, error.message))
+
+    def _is_known(self, path: str, importer: Importer) -> bool:
+        """Tell whether a file is what it was when it was read as one of a kind, so that its head tells nothing new."""
+        if self.seen is None:
+            return False
+        now = self._look(path, importer)
+        is_known = self._unchanged(now, importer) is not None
+        if is_known:
+            self.looks[path] = now
+        return is_known
 
     def _list(self, path: str, importer: Importer) -> None:
         if path not in self.listed:
@@ -311,24 +334,29 @@ class _Scan:
             kind = DATABASES if importer is None or importer.database is not None else importer.kind
             groups.setdefault(path if importer is not None and importer.by_place else kind, []).append((path, importer))
         for group in groups.values():
-            told = "\n".join((self.project or "", *sorted(path for path, _ in group)))
-            known = [self._known(path, importer, told) for path, importer in group]
+            beside = tuple(sorted(path for path, _ in group))
+            known = [self._known(path, importer, beside) for path, importer in group]
             for (path, _), one in zip(group, known, strict=True):
                 if one is not None and None not in known:
                     self._part(one[0].kind, self._trust(path, one[0])).passes(path, one[1])
                     self.listed.pop(path, None)
                     self.databases.pop(path, None)
 
-    def _known(self, path: str, importer: Importer | None, told: str) -> tuple[Importer, int] | None:
+    def _known(self, path: str, importer: Importer | None, beside: tuple[str, ...]) -> tuple[Importer, int] | None:
         """Look at a file before it is read; return whose it is and how many drafts it makes, None when it is read."""
-        if importer is not None and importer.by_place:
-            told += f"\n{self.notes.trust(path)}"
-        self.looks[path] = now = _look(path, told, is_database=importer is None)
-        kinds = [importer] if importer is not None else [one for one in table() if one.database is not None]
+        now = self.looks[path] = self.looks.get(path) or self._look(path, importer, beside)
+        kinds = [importer] if importer is not None else [one for one in self.table if one.database is not None]
         if importer is not None and importer.by_place and self._is_unheard(path, now, importer):
             return None
         passing = ((one, self._unchanged(now, one)) for one in kinds)
         return next(((one, items) for one, items in passing if items is not None), None)
+
+    def _look(self, path: str, importer: Importer | None, beside: tuple[str, ...] = ()) -> Look:
+        """Look at a file, which is read as the files beside it tell too, unless it is one by itself."""
+        told = [self.project or "", *(beside or (path,))]
+        if importer is not None and importer.by_place:
+            told.append(str(self.notes.trust(path)))
+        return _look(path, "\n".join(told), is_database=importer is None)
 
     def _is_unheard(self, path: str, now: Look, importer: Importer) -> bool:
         """Tell whether the session index needs something of a transcript; one that the ledger does not know is read
@@ -369,7 +397,7 @@ class _Scan:
             if self.progress is not None:
                 self.progress(done, total)
         for (kind, trust), parsed in self.parsed.items():
-            merged = next(one.merged for one in (*table(), *([self.rows] if self.rows else [])) if one.kind == kind)
+            merged = next(one.merged for one in (*self.table, *([self.rows] if self.rows else [])) if one.kind == kind)
             self._part(kind, trust).drafts += merged(parsed)
         if not self.parts:
             self._part(NOTES, TRUST_NOTES)
@@ -400,7 +428,7 @@ class _Scan:
             else:
                 found = importer.read(path, self.project)
         except Unread as error:
-            importer = importer or table()[-1]
+            importer = importer or self.table[-1]
             part = self._part(importer.kind, importer.trust)
             if path in self.databases:
                 part.paths.append(path)

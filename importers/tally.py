@@ -84,6 +84,8 @@ class Tally:
         self._asked = list(dict.fromkeys(sources))
         self._real = [(files.real(source.path), source) for source in self._asked]
         self._counts: dict[Place, Count] = {}
+        self._above = {"", *(above for real, _ in self._real for above in _folders_above(real))}
+        self._known: dict[tuple[str, str], Count | None] = {}
 
     def read(self, reading: Reading) -> None:
         """Count the items of a reading, and know its kind for the sources it comes from."""
@@ -105,7 +107,18 @@ class Tally:
             setattr(count, what, getattr(count, what) + many)
 
     def _of(self, kind: str, path: str | None) -> Count | None:
-        """Return the count of the innermost source around a path, one of its kind before any other."""
+        """Return the count of the innermost source around a path, one of its kind before any other.
+
+        What lies side by side in a folder that holds no source has the same one.
+        """
+        folder = os.path.dirname(path or "")
+        if folder in self._above:
+            return self._found(kind, path)
+        if (kind, folder) not in self._known:
+            self._known[kind, folder] = self._found(kind, path)
+        return self._known[kind, folder]
+
+    def _found(self, kind: str, path: str | None) -> Count | None:
         if path is None:
             around = [source for source in self._asked if source.kind == kind]
         else:
@@ -127,6 +140,12 @@ class Tally:
             for (kind, path), count in self._counts.items()
         ]
         return sorted(rows, key=lambda row: (order[row["path"]], row["kind"]))
+
+
+def _folders_above(path: str) -> Iterable[str]:
+    """Yield the folder that a path lies in, and those around it."""
+    while path != (path := os.path.dirname(path)):
+        yield path
 
 
 def _within(path: str) -> str:

@@ -119,6 +119,7 @@ class Checkpoints:
         self._connection = connection
         self._known: dict[str, _Entry] | None = None
         self._hows: dict[str, str] = {}
+        self._named = ("", "")
         self._is_changed = False
 
     # -- asking ------------------------------------------------------------------------------------------------------
@@ -149,7 +150,9 @@ class Checkpoints:
         return entry if entry is not None and entry.how == self._how(now.how) else None
 
     def _name(self, path: str) -> str:
-        return self._keyed(b"path", path.encode("utf-8", "surrogateescape"))
+        if self._named[0] != path:
+            self._named = path, self._keyed(b"path", path.encode("utf-8", "surrogateescape"))
+        return self._named[1]
 
     def _how(self, how: str) -> str:
         if how not in self._hows:

@@ -64,9 +64,10 @@ def scan(call: Call) -> Result:
         return sweep(call)
     chosen = Chosen(tuple(call.given.only), tuple(call.given.exclude), call.given.since)
     _check_paths(call)
-    with _opened(call, usual(call)) as ledger:
-        undos = list(_remembered(call, ledger)) if ledger is not None else []
-        sources = _found(call, ledger)
+    places = usual(call)
+    with _opened(call, places) as ledger:
+        undos = list(_remembered(call, ledger, places)) if ledger is not None else []
+        sources = _found(call, ledger, places)
         chosen = chosen._replace(excluded=(*chosen.excluded, *_left_out(call, ledger)))
         taken = [source for source in sources if chosen.takes(source)]
         for text in undos:
@@ -86,10 +87,9 @@ def _opened(call: Call, places: "list[Place]") -> "Iterator[Ledger | None]":
         yield ledger
 
 
-def _found(call: Call, ledger: "Ledger | None") -> "list[Place]":
+def _found(call: Call, ledger: "Ledger | None", places: "list[Place]") -> "list[Place]":
     """Return every source there is, and say how many memory folders are among them."""
     home = os.path.expanduser("~")
-    places = usual(call)
     own = client_folder(home)
     shown = "~/.claude" if own == os.path.join(home, ".claude") else own
     inside = os.path.join(own, "")
@@ -132,19 +132,19 @@ def _check_paths(call: Call) -> None:
             raise BadArgument(f"no such file or folder: {path}; nothing was written", "check the path")
 
 
-def _remembered(call: Call, ledger: "Ledger") -> Iterator[str]:
+def _remembered(call: Call, ledger: "Ledger", places: "list[Place]") -> Iterator[str]:
     """Add to the places of this machine, and take from them; yield how to take that back."""
-    for name, value in _wished(call, ledger).items():
+    for name, value in _wished(call, ledger, places).items():
         changed = ledger.set(name, json.dumps(value, ensure_ascii=False), machine=True, dry_run=call.given.dry_run)
         if not call.given.dry_run:
             yield f"{name} is {json.dumps(value, ensure_ascii=False)} on this machine  {call.undo_hint(changed.seq)}"
 
 
-def _wished(call: Call, ledger: "Ledger") -> dict[str, list[str]]:
+def _wished(call: Call, ledger: "Ledger", places: "list[Place]") -> dict[str, list[str]]:
     """Return the values that the two settings are to have on this machine, of those that change."""
     added, forgotten = [_named(path) for path in call.given.add], [_named(path) for path in call.given.forget]
     own = {name: listed(ledger.reader, ledger.path, name, is_own=True) for name in (PLACES, EXCLUDED)}
-    known = {source.path for source in sources_of(usual(call), ledger.reader.imported_paths())}
+    known = {source.path for source in sources_of(places, ledger.reader.imported_paths())}
     known |= set(listed(ledger.reader, ledger.path, PLACES)) - set(own[PLACES])
     for path in forgotten:
         if path not in (*own[PLACES], *own[EXCLUDED], *known, *added):
