@@ -4,7 +4,8 @@
 
 10,000 notes in the memory folders of 20 projects, scanned once and then again
 and again: whole processes, from their start to their end, and the same without
-the start of a process. Target: 1 s for the whole process, median.
+the start of a process. Then 10,000 transcripts of as many projects, whole
+processes alone. Target: 1 s for the whole process, median, of each.
 """
 
 import os
@@ -13,6 +14,7 @@ import sys
 import tempfile
 import time
 
+import made_transcripts
 from corpus import Corpus
 from measure import Figure, peak_mb, quantile, show
 
@@ -39,6 +41,16 @@ def write(home: str) -> None:
                 file.write(f"{head}{corpus.text(25)}\n\n**Why:** {corpus.text(12)}\n")
         with open(os.path.join(folder, "memory", "MEMORY.md"), "w", encoding="utf-8") as file:
             file.write("# Index\n\n" + "\n".join(f"- [{n}](note_{n}.md): {corpus.text(6)}" for n in range(150)) + "\n")
+
+
+def write_transcripts(home: str) -> None:
+    """Write a home with transcripts of three lines each."""
+    lines = made_transcripts.Sessions("tools").lines()
+    for number in range(NOTES):
+        folder = os.path.join(home, ".claude", "projects", f"-work-{number % PROJECTS}")
+        os.makedirs(folder, exist_ok=True)
+        with open(os.path.join(folder, f"{number:08x}-1111-4000-8000-000000000001.jsonl"), "wb") as file:
+            file.write(next(lines) + next(lines) + next(lines))
 
 
 def scanned(path: str, home: str) -> float:
@@ -69,6 +81,10 @@ def main() -> None:
         second = scanned(path, home)  # compares the texts of what was written within two seconds of the first
         within = [scanned(path, home) for _ in range(ROUNDS)]
         whole = [in_a_process(path, home) for _ in range(ROUNDS)]
+    with tempfile.TemporaryDirectory() as home:
+        write_transcripts(home)
+        path = os.path.join(home, "ledger.db")
+        sessions = [in_a_process(path, home) for _ in range(ROUNDS + 2)][2:]
     figures = [
         Figure("notes", NOTES, ""),
         Figure("first scan", first, "s"),
@@ -76,6 +92,8 @@ def main() -> None:
         Figure("rescan in process, median", quantile(within, 0.5), "s"),
         Figure("learnings scan, median", quantile(whole, 0.5), "s", 1),
         Figure("learnings scan, most", max(whole), "s"),
+        Figure("of transcripts, median", quantile(sessions, 0.5), "s", 1),
+        Figure("of transcripts, most", max(sessions), "s"),
         Figure("peak memory", peak_mb(), "MB"),
     ]
     show("rescan", figures)
