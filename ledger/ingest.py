@@ -3,17 +3,17 @@
 Importers read and plan, both pure; this module shows them what the ledger
 knows and appends what they decide, at most 500 events a transaction, all with
 one `batch`. Killed midway, what is in stays and the next scan does the rest.
-Longer than 500 lines: guards, knowledge and events of one import have no other user.
+Longer than 500 lines: guards and events of one import have no other user.
 """
 
 import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from ledger import chain, door, fold, heard, project, query, screen, sql_log
+from ledger import chain, door, heard, query, screen, sql_log
 from ledger.checkpoints import Checkpoints
 from ledger.errors import BadInput, LedgerError, Refused
-from ledger.fold import Act
+from ledger.knowledge import Knowledge
 from ledger.ledger import Ledger
 from ledger.model import (
     LOCATOR_CHARS,
@@ -25,7 +25,6 @@ from ledger.model import (
     Draft,
     Found,
     Known,
-    KnownLearning,
     Mark,
     NewEvent,
     Past,
@@ -591,111 +590,3 @@ ACTS = {
 
 def _code_of(error: LedgerError) -> str:
     return "not-legal" if isinstance(error, Refused) else "refused"
-
-
-class Knowledge:
-    """What the ledger holds of the places and texts of a scan, as `plan` needs it."""
-
-    def __init__(self, connection: Any, trust: int) -> None:
-        self._connection = connection
-        self._trust = trust
-        self._made: dict[str, KnownLearning] = {}
-
-    def of(self, scan: Scan, leaving: set[str]) -> Known:
-        """Return everything known about a scan; `leaving` are learnings with a source that has gone."""
-        locators = sorted({one.locator_key for one in scan.found} | scan.whole | scan.gone)
-        texts = sorted({one.content_key for one in scan.found})
-        by_locator = {key: self._learnings(sql_log.AT_LOCATOR, key) for key in locators}
-        by_content = {key: self._learnings(sql_log.SAME_CONTENT, key) for key in texts}
-        under = sorted((self._learning(name) for name in leaving), key=lambda one: -one.seq)
-        return Known(
-            {key: ones for key, ones in by_locator.items() if ones},
-            {key: ones for key, ones in by_content.items() if ones},
-            under,
-            self._blocked(),
-            self._trust,
-        )
-
-    def _learnings(self, statement: str, key: bytes) -> list[KnownLearning]:
-        return [self._learning(row[0]) for row in self._connection.execute(statement, (key,)).fetchall()]
-
-    def _blocked(self) -> frozenset[bytes]:
-        """Return the locator keys that erasures block, until a person has the place read again."""
-        rows = self._connection.execute(sql_log.BLOCKED).fetchall()
-        since = {bytes.fromhex(key): seq for seq, data in rows for key in json.loads(data)}
-        return frozenset(key for key, seq in since.items() if self._added(key) < seq)
-
-    def _added(self, key: bytes) -> int:
-        return self._connection.execute(sql_log.ADDED_LAST, (key,)).fetchone()[0] or 0
-
-    def _learning(self, name: str) -> KnownLearning:
-        if name not in self._made:
-            self._made[name] = self._make(name)
-        return self._made[name]
-
-    def _make(self, name: str) -> KnownLearning:
-        connection = self._connection
-        row = dict(zip(sql_log.LEARNING_COLUMNS, connection.execute(sql_log.LEARNING, (name,)).fetchone(), strict=True))
-        acts = project.touching(connection, (name,))
-        live = fold.alive(acts)
-        state = fold.state(fold.fold(name, acts))
-        stands: dict[bytes, str] = {}
-        stood, undone, key_of = set(), set(), {}
-        for source, key, event_seq, to_seq in connection.execute(sql_log.ALL_SOURCES, (name,)).fetchall():
-            if key is None:
-                continue
-            key_of[source] = bytes(key)
-            stood.add(bytes(key))
-            if to_seq is None:
-                stands[bytes(key)] = source
-            if event_seq not in live:
-                undone.add(bytes(key))
-        removed_in_vain = {
-            key_of.get(act.data["source"]) for act in acts if act.kind == "source.removed" and act.seq not in live
-        }
-        refusal = _own_refusal(acts, live)
-        return KnownLearning(
-            name,
-            row["seq"],
-            acts[-1].seq,
-            state,
-            max(row["trust"], fold.trust(name, acts)),
-            bytes(row["content_key"]) if row["content_key"] is not None else None,
-            stands,
-            frozenset(stood),
-            refusal.seq if refusal is not None and refusal.trust <= self._trust else None,
-            self._heads(name, acts, live, state),
-            frozenset(undone),
-            frozenset(key for key in removed_in_vain if key in stands),
-            "\n".join((row["problem"] or "", row["solution"] or "")),
-            refusal is not None and refusal.trust > self._trust,
-            _is_restored(acts, live),
-            tuple((old, bytes(key)) for old, key in connection.execute(sql_log.MERGED_PLACES, (name,)).fetchall()),
-        )
-
-    def _heads(self, name: str, acts: list[Act], live: set[int], state: str) -> tuple[tuple[str, int], ...]:
-        """Return the live heads of a chain with their trust; see `KnownLearning`."""
-        heads = self._live_heads(name)
-        if not heads and state not in ("current", "superseded"):
-            creating = next((act for act in acts if act.stream == name and act.kind in fold.CREATING), None)
-            for old in creating.data.get("supersedes", ()) if creating else ():
-                heads.update(self._live_heads(old))
-        return tuple(sorted(heads.items()))
-
-    def _live_heads(self, name: str) -> dict[str, int]:
-        found = {}
-        for (head,) in self._connection.execute(sql_log.HEADS, {"id": name}).fetchall():
-            found[head] = fold.trust(head, project.touching(self._connection, (head,)))
-        return found
-
-
-def _is_restored(acts: list[Act], live: set[int]) -> bool:
-    """Tell whether somebody undid an importer's retraction."""
-    return any(act.kind == "learning.retracted" and act.channel == "import" and act.seq not in live for act in acts)
-
-
-def _own_refusal(acts: list[Act], live: set[int]) -> Act | None:
-    """Return an importer's live retract or reject; None when there is none or a person made it."""
-    kinds = ("learning.retracted", "proposal.rejected")
-    found = [act for act in acts if act.kind in kinds and act.seq in live]
-    return found[-1] if found and found[-1].channel == "import" else None

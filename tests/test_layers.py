@@ -96,6 +96,7 @@ LEVELS = {
         "sweeps",
         "compact",
         "ingest",
+        "knowledge",
         "sessions_in",
         "trust",
         "review",
