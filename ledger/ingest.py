@@ -37,6 +37,7 @@ from ledger.model import (
     new_event_id,
     plain,
 )
+from ledger.standing_places import Arrivals, Places
 from ledger.store import Moment
 from ledger.view import View, content, derived_id, source_id
 
@@ -220,11 +221,12 @@ def run(
     Raises:
         GuardFailed, Locked, NoSpace …: what was appended before stays, the next scan does the rest.
     """
-    one = _Import(ledger, reading, plan, vanished, again)
+    one = _Import(ledger, reading, plan, vanished, again, seen)
     one.batch = batch
     done = one.run(dry_run, progress)
     if seen is not None and not dry_run:
         seen.settle(one.settled(), one.head)
+        one.settle_places()
     return done
 
 
@@ -259,27 +261,42 @@ def _without_own(ledger: Ledger, drafts: Sequence[Draft]) -> list[Draft]:
 class _Import:
     """One import under way."""
 
-    def __init__(self, ledger: Ledger, reading: Reading, plan: Plan, vanished: Vanished, again: bool) -> None:
+    def __init__(
+        self,
+        ledger: Ledger,
+        reading: Reading,
+        plan: Plan,
+        vanished: Vanished,
+        again: bool,
+        seen: Checkpoints | None = None,
+    ) -> None:
         self.ledger, self.reading, self.plan, self.vanished, self.again = ledger, reading, plan, vanished, again
         self.key = ledger.store.dedup_key
         self.actor = importer(reading.trust) if reading.trust <= TRUST_NOTES else edited()
         drafts = placed(ledger, reading.drafts) if reading.project is None else reading.drafts
         others = _without_own(ledger, drafts)
         self.own = len(drafts) - len(others)
-        self.found, refused = ready(self.key, others, self.ledger.private_markers, reading.held, reading.past)
+        self.places = Places(reading, self.key, seen)
+        left = self.places.to_look_at(others, again=again)
+        self.known = len(others) - len(left)
+        self.found, refused = ready(self.key, left, self.ledger.private_markers, reading.held, reading.past)
         self.diagnostics = [*reading.diagnostics, *(remark for _, remark in refused)]
         # What stands at a place whose text cannot be stored has not gone: the place counts as not read.
         unfit = [draft.source for draft, remark in refused if remark.code != "echoed"]
         places = [place for place in unfit if place is not None]
-        self.whole = reading.whole - {place.locator for place in places}
+        self.whole = reading.whole - {place.locator for place in places} - self.places.locators
         self.unread = (*reading.unread, *(place.path for place in places if place.path is not None))
         self.skipped = len(refused)
+        spots = [draft.source for draft, _ in refused]
+        self.unsettled = {chain.locator_key(self.key, place.locator) for place in spots if place is not None}
+        """The keys of places of which something is to be said each time, or to be tried again."""
         self._recognise_mended()
         if reading.trust <= TRUST_NOTES:
             self._leave_out_echoes()
         self.head = 0
         self.batch: int | None = None
         self.blocked: list[Found] = []
+        self.is_settled = True
         self.made: dict[bytes, str] = {}
         self.spots: dict[tuple[bytes, bytes], tuple[str, int]] = {}
         """Each learning this import made, and the seq of its event, by the spot of its text."""
@@ -316,7 +333,7 @@ class _Import:
         kept = []
         for one in self.found:
             echoed = shown.echo(_said(one.draft), projects[one.draft.project])
-            if echoed is None or self._is_settled(one, echoed.id, says[one.locator_key]):
+            if echoed is None or self._is_its_own(one, echoed.id, says[one.locator_key]):
                 kept.append(one)
                 continue
             place = one.draft.source
@@ -324,9 +341,10 @@ class _Import:
             message = f"it only says what was shown of {echoed.id} (an echo of it); it was left out"
             self.diagnostics.append(Diagnostic(place.path or place.locator, place.line, "echo", message))
             self.skipped += 1
+            self.unsettled.add(one.locator_key)
         self.found = kept
 
-    def _is_settled(self, one: Found, echoed: str, says: set[bytes]) -> bool:
+    def _is_its_own(self, one: Found, echoed: str, says: set[bytes]) -> bool:
         """Tell whether a text is known, or an edit of the very place where what it echoes stands."""
         connection = self.ledger.store.connection()
         if connection.execute(sql_log.SAME_CONTENT, (one.content_key,)).fetchone() is not None:
@@ -369,19 +387,29 @@ class _Import:
             if path not in told and path not in masked and (path in said or not mark.items)
         }
 
+    def settle_places(self) -> None:
+        """Remember the places of which nothing is left to do, nor to say, after this import."""
+        if not self.is_settled:
+            return
+        masked = (one.locator_key for one in self.found if one.redacted)
+        unsettled = self.unsettled.union(masked, (one.locator_key for one in self.blocked))
+        connection = self.ledger.store.connection()
+        self.places.settle(Arrivals(connection, self.found, self.spots, unsettled), self.head)
+
     def _planned(self) -> tuple[int, list[Change]]:
         """Return a head and what is to be done at it."""
         store = self.ledger.store
         head = store.head().seq
         whole = frozenset(chain.locator_key(self.key, locator) for locator in self.whole)
-        read = whole | {one.locator_key for one in self.found}
+        passed = self.places.passed()
+        read = whole | passed | {one.locator_key for one in self.found}
         connection = store.connection()
         kind = {"kind": KINDS.get(self.reading.importer, self.reading.importer)}
         standing = connection.execute(sql_log.STANDING, kind).fetchall()
         gone = self.vanished([(bytes(key), path) for _, key, path in standing], read, self.reading.roots, self.unread)
         scan = Scan(self.found, whole, gone)
         known = Knowledge(connection, self.reading.trust).of(
-            scan, {name for name, key, _ in standing if bytes(key) in gone}
+            scan, {name for name, key, _ in standing if bytes(key) in gone}, passed
         )
         self.blocked = [] if self.again else [one for one in self.found if one.locator_key in known.blocked]
         return head, self.plan(scan, known, self.again)
@@ -442,6 +470,10 @@ class _Import:
             del view.drafts[before:]
             self.skipped += 1
             self.diagnostics.append(Diagnostic(self._where(change), None, _code_of(error), error.message))
+            if change.found is not None:
+                self.unsettled.add(change.found.locator_key)
+            else:
+                self.is_settled = False  # it may bear upon any place
             return
         self._count(change)
 
@@ -532,6 +564,7 @@ class _Import:
         written = counts["recorded"] + counts["superseded"] + counts["proposed"] + counts["quarantined"]
         unchanged = (
             self.own
+            + self.known
             + sum(self.reading.passed.values())
             + len(self.found)
             - written

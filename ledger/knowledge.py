@@ -19,8 +19,13 @@ class Knowledge:
         self._trust = trust
         self._made: dict[str, KnownLearning] = {}
 
-    def of(self, scan: Scan, leaving: set[str]) -> Known:
-        """Return everything known about a scan; `leaving` are learnings with a source that has gone."""
+    def of(self, scan: Scan, leaving: set[str], passed: frozenset[bytes] = frozenset()) -> Known:
+        """Return everything known about a scan.
+
+        Args:
+            leaving: learnings with a source that has gone.
+            passed: locator keys of places that say what they said, and are no part of the scan.
+        """
         locators = sorted({one.locator_key for one in scan.found} | scan.whole | scan.gone)
         texts = sorted({one.content_key for one in scan.found})
         by_locator = {key: self._learnings(sql_log.AT_LOCATOR, key) for key in locators}
@@ -32,7 +37,20 @@ class Knowledge:
             under,
             self._blocked(),
             self._trust,
+            self._beside(passed),
         )
+
+    def _beside(self, passed: frozenset[bytes]) -> list[KnownLearning]:
+        """Return the heads of what is known that ever stood, or whose text did, at a place which was passed over."""
+        if not passed:
+            return []
+        heads = {head for one in self._made.values() for head, _ in one.heads}
+        found = [self._learning(name) for name in sorted(heads - self._made.keys())]
+        return [one for one in found if any(not passed.isdisjoint(other.stood_at) for other in self._same(one))]
+
+    def _same(self, one: KnownLearning) -> list[KnownLearning]:
+        """Return a learning and the others of the same text."""
+        return [one] if one.content_key is None else self._learnings(sql_log.SAME_CONTENT, one.content_key)
 
     def _learnings(self, statement: str, key: bytes) -> list[KnownLearning]:
         return [self._learning(row[0]) for row in self._connection.execute(statement, (key,)).fetchall()]

@@ -6,7 +6,7 @@ but the standard library and nothing that reads a file or the environment.
 
 import os
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 CATEGORIES = ("practice", "bug-fix", "tool-pref", "pattern", "workflow", "env")
@@ -252,7 +252,9 @@ class Known(NamedTuple):
 
     `by_locator` lists, for every locator of the scan (found, whole or gone),
     the learnings that ever stood there; `by_content` those of the same text,
-    wherever; `under_roots` those with a live source below the scanned roots.
+    wherever; `under_roots` those with a live source below the scanned roots;
+    `beside` those of their chains that stood at places which are as they were,
+    and are therefore no part of the scan.
     """
 
     by_locator: dict[bytes, list[KnownLearning]]
@@ -260,6 +262,7 @@ class Known(NamedTuple):
     under_roots: list[KnownLearning]
     blocked: frozenset[bytes]
     trust: int
+    beside: Sequence[KnownLearning] = ()
 
 
 class Scan(NamedTuple):

@@ -157,6 +157,8 @@ AT_LOCATOR = """SELECT DISTINCT l.id FROM source AS s JOIN learning AS l ON l.id
 WHERE s.locator_key = ? ORDER BY l.seq DESC"""
 STANDS_AT = """SELECT l.content_key FROM source AS s JOIN learning AS l ON l.id = s.learning_id
 WHERE s.learning_id = ? AND s.locator_key = ? AND s.to_seq IS NULL"""
+CONTENTS_AT = """SELECT l.content_key FROM source AS s JOIN learning AS l ON l.id = s.learning_id
+WHERE s.locator_key = ? AND s.to_seq IS NULL AND l.content_key IS NOT NULL ORDER BY l.seq"""
 CURRENT_AT = """SELECT l.content_key FROM source AS s JOIN learning AS l ON l.id = s.learning_id
 JOIN learning_state AS t ON t.learning_id = l.id AND t.to_seq IS NULL
 WHERE s.locator_key = ? AND s.to_seq IS NULL AND t.state = 'current' AND l.content_key IS NOT NULL
@@ -175,6 +177,10 @@ WHERE learning_id = ? AND kind <> 'origin' ORDER BY source_id, from_seq"""
 KINDS_SINCE = "SELECT DISTINCT kind FROM event WHERE seq > :seq"
 PATHS_TOUCHED_SINCE = """SELECT s.path, max(t.seq) FROM touch AS t JOIN source AS s ON s.learning_id = t.id
 WHERE t.seq > :seq AND s.path IS NOT NULL GROUP BY s.path"""
+LOCATORS_TOUCHED_SINCE = """SELECT DISTINCT s.locator_key FROM touch AS t JOIN source AS s ON s.learning_id = t.id
+WHERE t.seq > :seq AND s.locator_key IS NOT NULL"""
+SETTINGS_TOUCHED_SINCE = """SELECT DISTINCT id FROM touch
+WHERE seq > :seq AND id >= 'setting:' AND id < 'setting;' ORDER BY id"""
 BLOCKED = """SELECT seq, json_extract(data, '$.blocked') FROM event
 WHERE kind = 'payload.erased' AND json_array_length(data, '$.blocked') > 0 ORDER BY seq"""
 ADDED_LAST = "SELECT max(event_seq) FROM source WHERE locator_key = ?"

@@ -97,6 +97,7 @@ LEVELS = {
         "compact",
         "ingest",
         "knowledge",
+        "standing_places",
         "sessions_in",
         "trust",
         "review",

@@ -1,0 +1,137 @@
+"""Which places of a reading say what they said when nothing was left to do at them: they are not looked at again.
+
+A source of 50,000 items of which one is new would else be guarded and planned
+whole. A place is passed over when all that its source says there has the digest
+it had, when all of that stood there then, and when no event since touched a
+learning that ever stood there (`checkpoints`, docs/decisions/0025). What a plan
+decides for the other places is what it would decide if it saw all of them.
+"""
+
+import sqlite3
+from collections.abc import Collection, Iterable, Mapping, Sequence
+
+from ledger import chain, sql_log
+from ledger.checkpoints import DIGEST_BYTES, NO_PLACES, Checkpoints
+from ledger.model import Draft, Found, Reading
+
+MANY = 20
+"""Fewest drafts of one source of which the places are remembered: a note is guarded whole in no time."""
+
+_KEY = 32
+_ONE = _KEY + DIGEST_BYTES
+"""Bytes of a place that was looked at: its locator key, and the digest of what it says."""
+
+
+class Places:
+    """The places of one reading: those that are passed over, and what will be remembered of the others."""
+
+    def __init__(self, reading: Reading, key: bytes, seen: Checkpoints | None) -> None:
+        self._reading, self._key = reading, key
+        # What a source tells of its past, and who agreed, is about several places at once.
+        is_apart = not (reading.past.fates or reading.past.replaced or reading.sessions)
+        self._seen = seen if is_apart else None
+        self._how = f"{reading.importer}\n{reading.trust}"
+        self._read: dict[str, bytearray] = {}
+        self._passed: dict[str, dict[bytes, bytes]] = {}
+        self.locators: set[str] = set()
+        """The places that are passed over."""
+
+    def passed(self) -> frozenset[bytes]:
+        """Return the locator keys of the places that are passed over."""
+        return frozenset(key for one in self._passed.values() for key in one)
+
+    def to_look_at(self, drafts: Sequence[Draft], *, again: bool) -> Sequence[Draft]:
+        """Return the drafts without those of places that are passed over; `again` passes over none."""
+        seen = self._seen
+        if seen is None or len(drafts) < MANY:
+            return drafts
+        for path, said in _by_source(drafts).items():
+            known = NO_PLACES if again else seen.places(path, self._how)
+            read, passed = self._read.setdefault(path, bytearray()), self._passed.setdefault(path, {})
+            for locator, ones in said.items():
+                text = _said(ones, locator in self._reading.held, locator in self._reading.whole)
+                if text is None:
+                    continue
+                digest, key = seen.place(self._how, text), chain.locator_key(self._key, locator)
+                if digest in known.digests and key not in known.touched:
+                    passed[key] = digest
+                    self.locators.add(locator)
+                else:
+                    read += key + digest
+        if not self.locators:
+            return drafts
+        return [one for one in drafts if one.source is None or one.source.locator not in self.locators]
+
+    def settle(self, arrived: "Arrivals", seq: int) -> None:
+        """Remember the places of which nothing is left to do, nor to say, at event `seq`."""
+        if self._seen is None:
+            return
+        for path, read in self._read.items():
+            parts = (read[at : at + _ONE] for at in range(0, len(read), _ONE))
+            settled = [bytes(part[_KEY:]) for part in parts if arrived.at(bytes(part[:_KEY]))]
+            self._seen.settle_places(path, self._how, self._passed[path], settled, seq)
+
+
+class Arrivals:
+    """Whether all that was found at a place stands there, after an import.
+
+    `made` are the spots of the learnings that the import made, `unsettled` the keys of places of
+    which something is left to do or to say.
+    """
+
+    def __init__(
+        self, connection: sqlite3.Connection, found: Iterable[Found], made: Mapping[tuple[bytes, bytes], object],
+        unsettled: Collection[bytes],
+    ) -> None:  # fmt: skip
+        self._connection, self._unsettled = connection, unsettled
+        self._left: dict[bytes, list[bytes]] = {}
+        self._told: set[bytes] = set()
+        for one in found:
+            self._told.add(one.locator_key)
+            if one.spot not in made:
+                self._left.setdefault(one.locator_key, []).append(one.content_key)
+
+    def at(self, key: bytes) -> bool:
+        """Tell whether nothing is left to do at a place, nor to say."""
+        if key in self._unsettled or key not in self._told:
+            return False
+        left = self._left.get(key)
+        if not left:
+            return True
+        stand = {bytes(row[0]) for row in self._connection.execute(sql_log.CONTENTS_AT, (key,)).fetchall()}
+        return stand.issuperset(left)
+
+
+def _by_source(drafts: Iterable[Draft]) -> dict[str, dict[str, list[Draft]]]:
+    """Return by path and by locator what sources of many drafts say; a locator of several sources is left out."""
+    places: dict[str, list[Draft]] = {}
+    many: dict[str, int] = {}
+    for draft in drafts:
+        if draft.source is not None and draft.source.path is not None:
+            places.setdefault(draft.source.locator, []).append(draft)
+            many[draft.source.path] = many.get(draft.source.path, 0) + 1
+    found: dict[str, dict[str, list[Draft]]] = {}
+    for locator, ones in places.items():
+        paths = {one.source.path for one in ones if one.source is not None}
+        path = next(iter(paths))
+        if len(paths) == 1 and path is not None and many[path] >= MANY:
+            found.setdefault(path, {})[locator] = ones
+    return found
+
+
+def _said(ones: Sequence[Draft], is_held: bool, is_whole: bool) -> bytes | None:
+    """Return what a place says as bytes that nothing else has; None when a text holds what keeps its parts apart.
+
+    The line is not a part of it: an item may move within its file.
+    """
+    parts = [f"{len(ones)} {is_held:d} {is_whole:d}"]
+    for one in ones:
+        source = one.source
+        assert source is not None
+        parts += (
+            f"{len(one.tags)} {one.title is None:d} {one.observed_at is None:d}", one.problem, one.solution,
+            one.category, one.project, one.title or "", one.observed_at or "", one.confidence, source.kind,
+            source.locator, *one.tags,
+        )  # fmt: skip
+    text = "\0".join(parts)
+    return text.encode("utf-8", "surrogatepass") if text.count("\0") == len(parts) - 1 else None
