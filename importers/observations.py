@@ -71,14 +71,15 @@ class File(Collected):
         if not problem:
             raise Unreadable("it says nothing")
         kind = " ".join(self._text(row, "type", line).lower().split())
-        locator = self._locator(row, problem, line)
+        at = time_of(row.get("created_at_epoch"), row.get("created_at"))
+        locator = self._locator(row, at, problem, line)
         category, confidence = _category(kind, concepts, f"{problem}\n{body}")
         if SENSITIVE & words_of(kind):
             self.held.add(locator)
         self.whole.add(locator)
         self.drafts.append(Draft(
             problem, "\n\n".join(parts) or problem, category, self._place(row), told["title"] or None,
-            tags_of((kind, *concepts)), time_of(row.get("created_at_epoch"), row.get("created_at")), confidence,
+            tags_of((kind, *concepts)), at, confidence,
             Source(KIND, locator, self.path, line),
         ))  # fmt: skip
 
@@ -86,7 +87,7 @@ class File(Collected):
         """Return the project: the one its project was merged into, else its own; '' when it names none."""
         return self.project or project_named(row.get("merged_into_project")) or project_named(row.get("project")) or ""
 
-    def _locator(self, row: dict[str, Any], problem: str, line: int | None) -> str:
+    def _locator(self, row: dict[str, Any], at: str | None, problem: str, line: int | None) -> str:
         """Return what finds an observation again: session, time and id, the same in a database and its exports.
 
         Without a session it is one of this file; without an id its title tells it.
@@ -96,8 +97,7 @@ class File(Collected):
         if named is None and isinstance(session, str):
             named = f"long-{digest(session)}"
         where = named if named is not None else self.path
-        at = time_of(row.get("created_at_epoch"), row.get("created_at")) or "undated"
-        return f"{KIND}:{where}#{at}/{self._id(row, line) or f'titled-{digest(problem)}'}"
+        return f"{KIND}:{where}#{at or 'undated'}/{self._id(row, line) or f'titled-{digest(problem)}'}"
 
     def _id(self, row: dict[str, Any], line: int | None) -> str | None:
         number = row.get("id")
