@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 from ledger import chain, door, heard, query, screen, sql_log
 from ledger.checkpoints import Checkpoints
 from ledger.errors import BadInput, LedgerError, Refused
-from ledger.knowledge import Knowledge
+from ledger.knowledge import Knowledge, among
 from ledger.ledger import Ledger
 from ledger.model import (
     LOCATOR_CHARS,
@@ -308,8 +308,10 @@ class _Import:
         The note gives those words another problem, so that the content key alone would make a second learning of them.
         """
         connection = self.ledger.store.connection()
-        for number, one in enumerate(self.found):
-            if connection.execute(sql_log.SAME_CONTENT, (one.content_key,)).fetchone() is not None:
+        replaced = among(connection, sql_log.REPLACED_AMONG, {one.locator_key for one in self.found})
+        places = {bytes(key) for (key,) in replaced}
+        for number, one in enumerate(self.found if places else ()):
+            if one.locator_key not in places or self._is_known(one):
                 continue
             said = " ".join(one.draft.solution.split())
             for problem, solution, key in connection.execute(sql_log.HEADS_AT, {"key": one.locator_key}).fetchall():
@@ -344,12 +346,16 @@ class _Import:
             self.unsettled.add(one.locator_key)
         self.found = kept
 
+    def _is_known(self, one: Found) -> bool:
+        """Tell whether the ledger holds a text."""
+        connection = self.ledger.store.connection()
+        return connection.execute(sql_log.SAME_CONTENT, (one.content_key,)).fetchone() is not None
+
     def _is_its_own(self, one: Found, echoed: str, says: set[bytes]) -> bool:
         """Tell whether a text is known, or an edit of the very place where what it echoes stands."""
-        connection = self.ledger.store.connection()
-        if connection.execute(sql_log.SAME_CONTENT, (one.content_key,)).fetchone() is not None:
+        if self._is_known(one):
             return True
-        stands = connection.execute(sql_log.STANDS_AT, (echoed, one.locator_key)).fetchone()
+        stands = self.ledger.store.connection().execute(sql_log.STANDS_AT, (echoed, one.locator_key)).fetchone()
         return stands is not None and bytes(stands[0]) not in says
 
     def run(self, dry_run: bool, progress: Progress | None) -> Imported:

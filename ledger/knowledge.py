@@ -4,11 +4,15 @@ Read between appends, on the writer's own connection; nothing here writes.
 """
 
 import json
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 from ledger import fold, project, sql_log
 from ledger.fold import Act
 from ledger.model import Known, KnownLearning, Scan
+
+KEYS_MANY = 1_000
+"""Keys that are looked up by one statement."""
 
 
 class Knowledge:
@@ -26,14 +30,13 @@ class Knowledge:
             leaving: learnings with a source that has gone.
             passed: locator keys of places that say what they said, and are no part of the scan.
         """
-        locators = sorted({one.locator_key for one in scan.found} | scan.whole | scan.gone)
-        texts = sorted({one.content_key for one in scan.found})
-        by_locator = {key: self._learnings(sql_log.AT_LOCATOR, key) for key in locators}
-        by_content = {key: self._learnings(sql_log.SAME_CONTENT, key) for key in texts}
+        locators = {one.locator_key for one in scan.found} | scan.whole | scan.gone
+        by_locator = self._by_key(sql_log.LOCATORS_AMONG, locators)
+        by_content = self._by_key(sql_log.CONTENTS_AMONG, {one.content_key for one in scan.found})
         under = sorted((self._learning(name) for name in leaving), key=lambda one: -one.seq)
         return Known(
-            {key: ones for key, ones in by_locator.items() if ones},
-            {key: ones for key, ones in by_content.items() if ones},
+            by_locator,
+            by_content,
             under,
             self._blocked(),
             self._trust,
@@ -50,10 +53,16 @@ class Knowledge:
 
     def _same(self, one: KnownLearning) -> list[KnownLearning]:
         """Return a learning and the others of the same text."""
-        return [one] if one.content_key is None else self._learnings(sql_log.SAME_CONTENT, one.content_key)
+        if one.content_key is None:
+            return [one]
+        return self._by_key(sql_log.CONTENTS_AMONG, [one.content_key])[one.content_key]
 
-    def _learnings(self, statement: str, key: bytes) -> list[KnownLearning]:
-        return [self._learning(row[0]) for row in self._connection.execute(statement, (key,)).fetchall()]
+    def _by_key(self, statement: str, keys: Iterable[bytes]) -> dict[bytes, list[KnownLearning]]:
+        """Return the learnings of each key that has some, newest first."""
+        found: dict[bytes, dict[str, None]] = {}
+        for key, name in among(self._connection, statement, keys):
+            found.setdefault(bytes(key), {})[name] = None
+        return {key: [self._learning(name) for name in names] for key, names in found.items()}
 
     def _blocked(self) -> frozenset[bytes]:
         """Return the locator keys that erasures block, until a person has the place read again."""
@@ -123,6 +132,13 @@ class Knowledge:
         for (head,) in self._connection.execute(sql_log.HEADS, {"id": name}).fetchall():
             found[head] = fold.trust(head, project.touching(self._connection, (head,)))
         return found
+
+
+def among(connection: Any, statement: str, keys: Iterable[bytes]) -> Iterator[tuple[Any, ...]]:
+    """Yield the rows of a statement for these keys, each of 32 bytes, a thousand of them at a time."""
+    asked = sorted(keys)
+    for at in range(0, len(asked), KEYS_MANY):
+        yield from connection.execute(statement, {"keys": b"".join(asked[at : at + KEYS_MANY])}).fetchall()
 
 
 def _is_restored(acts: list[Act], live: set[int]) -> bool:
