@@ -7,11 +7,13 @@ Longer than 500 lines: guards and events of one import have no other user.
 """
 
 import json
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from ledger import chain, door, heard, query, screen, sql_log
 from ledger.checkpoints import Checkpoints
+from ledger.echo import Heard
 from ledger.errors import BadInput, LedgerError, Refused
 from ledger.knowledge import Knowledge, among
 from ledger.ledger import Ledger
@@ -40,6 +42,10 @@ from ledger.model import (
 from ledger.standing_places import Arrivals, Places
 from ledger.store import Moment
 from ledger.view import View, content, derived_id, source_id
+
+PORTION = 2_000
+"""Drafts of places that the ledger does not know which are guarded, planned and recorded at once: what all of them hold
+need not be in memory together."""
 
 BATCH_EVENTS = 500
 """Most events of one transaction: readers wait 43 to 64 ms (p95) for such a commit, 2,000 bring no more speed."""
@@ -189,12 +195,12 @@ def placed(ledger: Ledger, drafts: Sequence[Draft]) -> Sequence[Draft]:
     Otherwise a folder that was imported with `--project` and is scanned
     without it would move all its learnings to another project.
     """
-    rows = ledger.store.connection().execute(sql_log.PROJECTS_AT).fetchall()
-    places = {locator: name for name, locator in rows}
-    return [
-        draft._replace(project=places.get(draft.source.locator, draft.project)) if draft.source else draft
-        for draft in drafts
-    ]
+    places = dict(ledger.store.connection().execute(sql_log.PROJECTS_AT))
+    return [_placed(draft, places.get(draft.source.locator)) if draft.source else draft for draft in drafts]
+
+
+def _placed(draft: Draft, project: str | None) -> Draft:
+    return draft if project is None or project == draft.project else draft._replace(project=project)
 
 
 def run(
@@ -221,7 +227,7 @@ def run(
     Raises:
         GuardFailed, Locked, NoSpace …: what was appended before stays, the next scan does the rest.
     """
-    one = _Import(ledger, reading, plan, vanished, again, seen)
+    one = _Import(ledger, reading, plan, vanished, again, seen, divides=not dry_run)
     one.batch = batch
     done = one.run(dry_run, progress)
     if seen is not None and not dry_run:
@@ -269,6 +275,8 @@ class _Import:
         vanished: Vanished,
         again: bool,
         seen: Checkpoints | None = None,
+        *,
+        divides: bool = False,
     ) -> None:
         self.ledger, self.reading, self.plan, self.vanished, self.again = ledger, reading, plan, vanished, again
         self.key = ledger.store.dedup_key
@@ -279,20 +287,21 @@ class _Import:
         self.places = Places(reading, self.key, seen)
         left = self.places.to_look_at(others, again=again)
         self.known = len(others) - len(left)
-        self.found, refused = ready(self.key, left, self.ledger.private_markers, reading.held, reading.past)
-        self.diagnostics = [*reading.diagnostics, *(remark for _, remark in refused)]
-        # What stands at a place whose text cannot be stored has not gone: the place counts as not read.
-        unfit = [draft.source for draft, remark in refused if remark.code != "echoed"]
-        places = [place for place in unfit if place is not None]
-        self.whole = reading.whole - {place.locator for place in places} - self.places.locators
-        self.unread = (*reading.unread, *(place.path for place in places if place.path is not None))
-        self.skipped = len(refused)
-        spots = [draft.source for draft, _ in refused]
-        self.unsettled = {chain.locator_key(self.key, place.locator) for place in spots if place is not None}
+        self.diagnostics = [*reading.diagnostics]
+        self.whole = reading.whole - self.places.locators
+        self.unread = reading.unread
+        self.skipped = self.masked = self.recorded = self.done = 0
+        self.shown: Heard | None = None
+        self.unsettled: set[bytes] = set()
         """The keys of places of which something is to be said each time, or to be tried again."""
-        self._recognise_mended()
-        if reading.trust <= TRUST_NOTES:
-            self._leave_out_echoes()
+        self.apart: set[bytes] = set()
+        """The keys of new places that were recorded in portions, and say nothing that bears upon others."""
+        self.said = dict.fromkeys(self.places.sources(), False)
+        """The files that said something, and whether a secret of theirs was masked."""
+        self.fresh: list[Draft] = []
+        if divides and not again and len(left) > PORTION and not (reading.sessions or any(reading.past)):
+            left, self.fresh = self._divided(left)
+        self.found = self._guarded(left)
         self.head = 0
         self.batch: int | None = None
         self.blocked: list[Found] = []
@@ -302,39 +311,86 @@ class _Import:
         """Each learning this import made, and the seq of its event, by the spot of its text."""
         self.counts = dict.fromkeys((*ACTS.values(), "quarantined"), 0)
 
-    def _recognise_mended(self) -> None:
+    # -- guards ----------
+
+    def _divided(self, drafts: Sequence[Draft]) -> tuple[list[Draft], list[Draft]]:
+        """Return the drafts of places that are known, blocked or said twice, and those of new places."""
+        connection = self.ledger.store.connection()
+        keys = [chain.locator_key(self.key, one.source.locator if one.source else "") for one in drafts]
+        known = {bytes(key) for (key,) in among(connection, sql_log.PLACES_AMONG, set(keys))}
+        known |= Knowledge(connection, self.reading.trust).blocked()
+        once = Counter(keys)
+        is_new = [
+            one.source is not None and key not in known and once[key] == 1
+            for one, key in zip(drafts, keys, strict=True)
+        ]
+        return (
+            [one for one, new in zip(drafts, is_new, strict=True) if not new],
+            [one for one, new in zip(drafts, is_new, strict=True) if new],
+        )
+
+    def _guarded(self, drafts: Sequence[Draft]) -> list[Found]:
+        """Return what may be stored of drafts, and is no echo; remember what is to be said of the others."""
+        reading = self.reading
+        found, refused = ready(self.key, drafts, self.ledger.private_markers, reading.held, reading.past)
+        self.diagnostics += (remark for _, remark in refused)
+        self.skipped += len(refused)
+        # What stands at a place whose text cannot be stored has not gone: the place counts as not read.
+        unfit = [draft.source for draft, remark in refused if remark.code != "echoed"]
+        places = [place for place in unfit if place is not None]
+        self.whole -= {place.locator for place in places}
+        self.unread = (*self.unread, *(place.path for place in places if place.path is not None))
+        told = [draft.source for draft, _ in refused]
+        self.unsettled.update(chain.locator_key(self.key, place.locator) for place in told if place is not None)
+        found = self._with_mended(found)
+        if reading.trust <= TRUST_NOTES:
+            found = self._without_echoes(found)
+        for one in found:
+            self.masked += bool(one.redacted)
+            if one.redacted:
+                self.unsettled.add(one.locator_key)
+            path = one.draft.source.path if one.draft.source is not None else None
+            if path is not None:
+                self.said[path] = self.said.get(path, False) or bool(one.redacted)
+        return found
+
+    def _with_mended(self, found: list[Found]) -> list[Found]:
         """Take what a place says since it was mended for what it is: the learning that replaced what stood there.
 
         The note gives those words another problem, so that the content key alone would make a second learning of them.
         """
         connection = self.ledger.store.connection()
-        replaced = among(connection, sql_log.REPLACED_AMONG, {one.locator_key for one in self.found})
+        replaced = among(connection, sql_log.REPLACED_AMONG, {one.locator_key for one in found})
         places = {bytes(key) for (key,) in replaced}
-        for number, one in enumerate(self.found if places else ()):
-            if one.locator_key not in places or self._is_known(one):
-                continue
-            said = " ".join(one.draft.solution.split())
-            for problem, solution, key in connection.execute(sql_log.HEADS_AT, {"key": one.locator_key}).fetchall():
-                if " ".join(solution.split()) == said:
-                    draft = one.draft._replace(problem=problem, solution=solution)
-                    self.found[number] = one._replace(draft=draft, content_key=bytes(key))
+        return [self._mended(one) if one.locator_key in places else one for one in found] if places else found
 
-    def _leave_out_echoes(self) -> None:
+    def _mended(self, one: Found) -> Found:
+        if self._is_known(one):
+            return one
+        said = " ".join(one.draft.solution.split())
+        rows = self.ledger.store.connection().execute(sql_log.HEADS_AT, {"key": one.locator_key}).fetchall()
+        for problem, solution, key in rows:
+            if " ".join(solution.split()) == said:
+                one = one._replace(draft=one.draft._replace(problem=problem, solution=solution), content_key=bytes(key))
+        return one
+
+    def _without_echoes(self, found: list[Found]) -> list[Found]:
         """Leave out what only says again what was shown; a person's own edit is never weighed.
 
         A text that the ledger knows is the plan's to decide, and so is the edit
         of a place where the learning itself stands.
         """
-        shown = heard.heard(self.ledger.reader)
-        if not shown:
-            return
+        if self.shown is None:
+            self.shown = heard.heard(self.ledger.reader)
+        if not self.shown:
+            return found
         says: dict[bytes, set[bytes]] = {}
-        for one in self.found:
+        for one in found:
             says.setdefault(one.locator_key, set()).add(one.content_key)
-        projects = {name: self.ledger.reader.projects(name) for name in {one.draft.project for one in self.found}}
+        projects = {name: self.ledger.reader.projects(name) for name in {one.draft.project for one in found}}
         kept = []
-        for one in self.found:
-            echoed = shown.echo(_said(one.draft), projects[one.draft.project])
+        for one in found:
+            echoed = self.shown.echo(_said(one.draft), projects[one.draft.project])
             if echoed is None or self._is_its_own(one, echoed.id, says[one.locator_key]):
                 kept.append(one)
                 continue
@@ -344,7 +400,7 @@ class _Import:
             self.diagnostics.append(Diagnostic(place.path or place.locator, place.line, "echo", message))
             self.skipped += 1
             self.unsettled.add(one.locator_key)
-        self.found = kept
+        return kept
 
     def _is_known(self, one: Found) -> bool:
         """Tell whether the ledger holds a text."""
@@ -358,57 +414,85 @@ class _Import:
         stands = self.ledger.store.connection().execute(sql_log.STANDS_AT, (echoed, one.locator_key)).fetchone()
         return stands is not None and bytes(stands[0]) not in says
 
+    # -- what is done ----------
+
     def run(self, dry_run: bool, progress: Progress | None) -> Imported:
-        done = 0
-        changes: list[Change] = []
+        if dry_run:
+            self.head, changes = self._planned()
+            for change in changes:
+                self._count(change)
+        else:
+            self._record_new_places(progress)
+            self._bring(self._planned, progress)
+        return self._answer()
+
+    def _record_new_places(self, progress: Progress | None) -> None:
+        """Record what bears upon nothing else, in portions; the rest of the new places is for the plan of the whole.
+
+        A text that the ledger knows may have moved here, and one that a known place
+        says too may be an edit of what stood there: both wait.
+        """
+        taken = {one.content_key for one in self.found}
+        for at in range(0, len(self.fresh), PORTION):
+            found = self._guarded(self.fresh[at : at + PORTION])
+            rows = among(self.ledger.store.connection(), sql_log.CONTENTS_AMONG, {one.content_key for one in found})
+            known = taken.union(bytes(key) for key, _, batch in rows if batch is None or batch != self.batch)
+            apart = [one for one in found if one.content_key not in known]
+            self.found += (one for one in found if one.content_key in known)
+            self.apart.update(one.locator_key for one in apart)
+            self.recorded += len(apart)
+            self._bring(lambda portion=apart: self._planned_apart(portion), progress)  # type: ignore[misc]
+            self.made.clear()
+            self.spots.clear()
+        self.fresh = []
+
+    def _planned_apart(self, found: list[Found]) -> tuple[int, list[Change]]:
+        """Return a head and what is to be done at it for new places that bear upon nothing else."""
+        head = self.ledger.store.head().seq
+        scan = Scan(found, frozenset(), frozenset())
+        connection = self.ledger.store.connection()
+        known = Knowledge(connection, self.reading.trust).of(scan, blocked=frozenset())
+        return head, self.plan(scan, known, self.again)
+
+    def _bring(self, planned: Callable[[], tuple[int, list[Change]]], progress: Progress | None) -> None:
+        """Append what a plan decides; plan anew when somebody else appended meanwhile."""
         for _ in range(TRIES):
-            head, changes = self._planned()
-            self.head = head
-            if dry_run:
-                for change in changes:
-                    self._count(change)
-                break
+            self.head, changes = planned()
             try:
                 while changes:
-                    head, step = self._append(head, changes)
-                    self.head = head
-                    done, changes = done + step, changes[step:]
+                    self.head, step = self._append(self.head, changes)
+                    self.done, changes = self.done + step, changes[step:]
                     if progress is not None:
-                        progress(done, done + len(changes))
-                break
+                        progress(self.done, max(self.done + len(changes), len(self.fresh)))
+                return
             except Stale:
                 continue
-        else:
-            raise Refused("the ledger is being written all the time; what is in stays", "run the import again")
-        return self._answer()
+        raise Refused("the ledger is being written all the time; what is in stays", "run the import again")
 
     def settled(self) -> dict[str, Mark]:
         """Return what the files were of which nothing is left to do, nor to say, after this import."""
-        told = {one.file for one in self.diagnostics}
-        said = {one.draft.source.path for one in self.found if one.draft.source is not None and not one.redacted}
-        masked = {one.draft.source.path for one in self.found if one.draft.source is not None and one.redacted}
+        told = {one.file for one in (*self.diagnostics, *self._skips())}
         return {
             path: mark
             for path, mark in self.reading.marks.items()
-            if path not in told and path not in masked and (path in said or not mark.items)
+            if path not in told and not self.said.get(path, mark.items)
         }
 
     def settle_places(self) -> None:
         """Remember the places of which nothing is left to do, nor to say, after this import."""
         if not self.is_settled:
             return
-        masked = (one.locator_key for one in self.found if one.redacted)
-        unsettled = self.unsettled.union(masked, (one.locator_key for one in self.blocked))
+        unsettled = self.unsettled.union(one.locator_key for one in self.blocked)
         connection = self.ledger.store.connection()
-        self.places.settle(Arrivals(connection, self.found, self.spots, unsettled), self.head)
+        self.places.settle(Arrivals(connection, self.found, self.spots, self.apart, unsettled), self.head)
 
     def _planned(self) -> tuple[int, list[Change]]:
         """Return a head and what is to be done at it."""
         store = self.ledger.store
         head = store.head().seq
-        whole = frozenset(chain.locator_key(self.key, locator) for locator in self.whole)
+        whole = frozenset(chain.locator_key(self.key, locator) for locator in self.whole) - self.apart
         passed = self.places.passed()
-        read = whole | passed | {one.locator_key for one in self.found}
+        read = whole.union(passed, self.apart, (one.locator_key for one in self.found))
         connection = store.connection()
         kind = {"kind": KINDS.get(self.reading.importer, self.reading.importer)}
         standing = connection.execute(sql_log.STANDING, kind).fetchall()
@@ -573,6 +657,7 @@ class _Import:
             + self.known
             + sum(self.reading.passed.values())
             + len(self.found)
+            + self.recorded
             - written
             - counts["sources_added"]
             - counts["restored"]
@@ -582,15 +667,14 @@ class _Import:
         if self.batch is not None:
             self.ledger.store.refresh_counts()
             remarks.append(f"undo with `learnings undo --batch {self.batch}`")
-        masked = sum(bool(one.redacted) for one in self.found)
         places = [(one.draft.source, self.made.get(one.content_key)) for one in self.found]
         made = {place.locator: name for place, name in places if place is not None and name is not None}
         return Imported(
             self.batch, counts["recorded"], counts["superseded"], counts["retracted"],
             max(0, unchanged - len(self.blocked)), counts["proposed"], counts["quarantined"],
             self.skipped + len(self.blocked), counts["sources_added"],
-            counts["sources_removed"], counts["restored"], masked, [*self.diagnostics, *self._skips()], remarks, (),
-            made,
+            counts["sources_removed"], counts["restored"], self.masked,
+            [*self.diagnostics, *self._skips()], remarks, (), made,
         )  # fmt: skip
 
     def _skips(self) -> Iterable[Diagnostic]:

@@ -23,12 +23,19 @@ class Knowledge:
         self._trust = trust
         self._made: dict[str, KnownLearning] = {}
 
-    def of(self, scan: Scan, leaving: set[str], passed: frozenset[bytes] = frozenset()) -> Known:
+    def of(
+        self,
+        scan: Scan,
+        leaving: Iterable[str] = (),
+        passed: frozenset[bytes] = frozenset(),
+        blocked: frozenset[bytes] | None = None,
+    ) -> Known:
         """Return everything known about a scan.
 
         Args:
             leaving: learnings with a source that has gone.
             passed: locator keys of places that say what they said, and are no part of the scan.
+            blocked: locator keys that erasures block, when the caller knows them.
         """
         locators = {one.locator_key for one in scan.found} | scan.whole | scan.gone
         by_locator = self._by_key(sql_log.LOCATORS_AMONG, locators)
@@ -38,7 +45,7 @@ class Knowledge:
             by_locator,
             by_content,
             under,
-            self._blocked(),
+            self.blocked() if blocked is None else blocked,
             self._trust,
             self._beside(passed),
         )
@@ -60,11 +67,11 @@ class Knowledge:
     def _by_key(self, statement: str, keys: Iterable[bytes]) -> dict[bytes, list[KnownLearning]]:
         """Return the learnings of each key that has some, newest first."""
         found: dict[bytes, dict[str, None]] = {}
-        for key, name in among(self._connection, statement, keys):
+        for key, name, *_ in among(self._connection, statement, keys):
             found.setdefault(bytes(key), {})[name] = None
         return {key: [self._learning(name) for name in names] for key, names in found.items()}
 
-    def _blocked(self) -> frozenset[bytes]:
+    def blocked(self) -> frozenset[bytes]:
         """Return the locator keys that erasures block, until a person has the place read again."""
         rows = self._connection.execute(sql_log.BLOCKED).fetchall()
         since = {bytes.fromhex(key): seq for seq, data in rows for key in json.loads(data)}

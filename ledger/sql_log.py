@@ -162,8 +162,10 @@ keys (key) AS MATERIALIZED (SELECT substr(:keys, at, 32) FROM n)"""
 LOCATORS_AMONG = f"""{_KEYS}
 SELECT k.key, l.id FROM keys AS k CROSS JOIN source AS s ON s.locator_key = k.key
 JOIN learning AS l ON l.id = s.learning_id ORDER BY l.seq DESC, s.source_id"""
+PLACES_AMONG = f"""{_KEYS}
+SELECT k.key FROM keys AS k WHERE EXISTS (SELECT 1 FROM source AS s WHERE s.locator_key = k.key)"""
 CONTENTS_AMONG = f"""{_KEYS}
-SELECT k.key, l.id FROM keys AS k CROSS JOIN learning AS l ON l.content_key = k.key ORDER BY l.seq DESC"""
+SELECT k.key, l.id, l.batch FROM keys AS k CROSS JOIN learning AS l ON l.content_key = k.key ORDER BY l.seq DESC"""
 REPLACED_AMONG = f"""{_KEYS}
 SELECT DISTINCT k.key FROM keys AS k CROSS JOIN source AS s ON s.locator_key = k.key
 JOIN learning_state AS t ON t.learning_id = s.learning_id AND t.to_seq IS NULL WHERE t.state = 'superseded'"""

@@ -40,6 +40,10 @@ class Places:
         """Return the locator keys of the places that are passed over."""
         return frozenset(key for one in self._passed.values() for key in one)
 
+    def sources(self) -> list[str]:
+        """Return the paths of the sources of which something is passed over."""
+        return [path for path, passed in self._passed.items() if passed]
+
     def to_look_at(self, drafts: Sequence[Draft], *, again: bool) -> Sequence[Draft]:
         """Return the drafts without those of places that are passed over; `again` passes over none."""
         seen = self._seen
@@ -75,15 +79,15 @@ class Places:
 class Arrivals:
     """Whether all that was found at a place stands there, after an import.
 
-    `made` are the spots of the learnings that the import made, `unsettled` the keys of places of
-    which something is left to do or to say.
+    `made` are the spots of the learnings that the import made, `apart` the keys of the new places that it recorded
+    in portions, `unsettled` those of places of which something is left to do or to say.
     """
 
     def __init__(
         self, connection: sqlite3.Connection, found: Iterable[Found], made: Mapping[tuple[bytes, bytes], object],
-        unsettled: Collection[bytes],
+        apart: Collection[bytes], unsettled: Collection[bytes],
     ) -> None:  # fmt: skip
-        self._connection, self._unsettled = connection, unsettled
+        self._connection, self._apart, self._unsettled = connection, apart, unsettled
         self._left: dict[bytes, list[bytes]] = {}
         self._told: set[bytes] = set()
         for one in found:
@@ -94,7 +98,7 @@ class Arrivals:
     def at(self, key: bytes) -> bool:
         """Tell whether nothing is left to do at a place, nor to say."""
         if key in self._unsettled or key not in self._told:
-            return False
+            return key in self._apart and key not in self._unsettled
         left = self._left.get(key)
         if not left:
             return True
