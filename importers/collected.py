@@ -13,6 +13,7 @@ from typing import Any
 from importers import markdown
 from importers.headers import observed
 from importers.kinds import Parsed
+from importers.packed import MANY, Packed, packed
 from ledger.model import (
     EVERYWHERE,
     PROJECT_CHARS,
@@ -49,7 +50,7 @@ class Collected:
 
     def __init__(self, kind: str, path: str, project: str | None) -> None:
         self.kind, self.path, self.project = kind, path, project
-        self.drafts: list[Draft] = []
+        self.drafts: list[Draft] | Packed = []
         self.whole: set[str] = set()
         self.held: set[str] = set()
         self.replaced: dict[str, tuple[str, ...]] = {}
@@ -125,9 +126,15 @@ class Collected:
             return
         for number, piece in enumerate(pieces, 1):
             about = f"{problem} ({number}/{len(pieces)})" if len(pieces) > 1 else problem
-            self.drafts.append(Draft(
+            self.keep(Draft(
                 about, piece, category[0], self.project or project, title, tags_of(tags), at, category[1], source,
             ))  # fmt: skip
+
+    def keep(self, draft: Draft) -> None:
+        """Add a draft; many of them are packed."""
+        self.drafts.append(draft)
+        if len(self.drafts) == MANY:
+            self.drafts = packed(self.drafts)
 
     def add_text(self, locator: str, text: str, category: tuple[str, str], project: str, **more: Any) -> None:
         """Add a learning that is one text: what it begins with is its problem."""

@@ -22,6 +22,7 @@ from importers.collected import (
 )
 from importers.export import Unreadable
 from importers.kinds import Parsed
+from importers.packed import packed
 from importers.projects import folder_name
 from importers.subjects import categorised
 from ledger.model import Draft, Source, derived_title
@@ -45,11 +46,14 @@ class File(Collected):
         super().__init__(KIND, path, project)
         self.named: str | None = None
         """The project of rows that name none; without it the folder's name is."""
+        self._is_unnamed = False
 
     def parsed(self, *, is_complete: bool, rank: float | None = None) -> Parsed:
         """Return what the file says."""
         unnamed = self.named or folder_name(os.path.dirname(self.path))
-        self.drafts = [draft if draft.project else draft._replace(project=unnamed) for draft in self.drafts]
+        if self._is_unnamed:
+            named = (draft if draft.project else draft._replace(project=unnamed) for draft in self.drafts)
+            self.drafts = packed(list(named))
         return super().parsed(is_complete=is_complete, rank=rank)
 
     def refuse(self, line: int | None, reason: str, what: str = "an observation", code: str = "observation") -> None:
@@ -77,8 +81,10 @@ class File(Collected):
         if SENSITIVE & words_of(kind):
             self.held.add(locator)
         self.whole.add(locator)
-        self.drafts.append(Draft(
-            problem, "\n\n".join(parts) or problem, category, self._place(row), told["title"] or None,
+        place = self._place(row)
+        self._is_unnamed = self._is_unnamed or not place
+        self.keep(Draft(
+            problem, "\n\n".join(parts) or problem, category, place, told["title"] or None,
             tags_of((kind, *concepts)), at, confidence,
             Source(KIND, locator, self.path, line),
         ))  # fmt: skip

@@ -370,7 +370,7 @@ class _Scan:
                 self.progress(done, total)
         for (kind, trust), parsed in self.parsed.items():
             merged = next(one.merged for one in (*table(), *([self.rows] if self.rows else [])) if one.kind == kind)
-            self._part(kind, trust).drafts += merged(parsed)
+            self._part(kind, trust).add(merged(parsed))
         if not self.parts:
             self._part(NOTES, TRUST_NOTES)
         made = sorted(self.parts, key=lambda key: (key[0] != NOTES, key))

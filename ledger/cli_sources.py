@@ -191,14 +191,19 @@ def narrowed(reading: Reading, chosen: Chosen) -> Reading:
         if draft.source is not None and chosen.leaves_out(kind, draft.source.path)
     }
     out |= {path for path in reading.paths if not os.path.isdir(path) and chosen.leaves_out(kind, path)}
-    drafts = [draft for draft in reading.drafts if draft.source is None or draft.source.path not in out]
-    if since is not None:
-        drafts = [draft for draft in drafts if draft.observed_at is None or _seconds(draft.observed_at) >= since]
+    if since is None and not out:
+        return reading
+    drafts, left_out = [], set()
+    for draft in reading.drafts:
+        is_old = since is not None and draft.observed_at is not None and _seconds(draft.observed_at) < since
+        if not is_old and (draft.source is None or draft.source.path not in out):
+            drafts.append(draft)
+        elif draft.source is not None:
+            left_out.add(draft.source.locator)
     if len(drafts) == len(reading.drafts) and not out:
         return reading
-    kept = {id(draft) for draft in drafts}
     # A place of which something is left out was not read as a whole: nothing at it is gone.
-    whole = reading.whole - {one.source.locator for one in reading.drafts if one.source and id(one) not in kept}
+    whole = reading.whole - left_out
     unread = (*reading.unread, *(path for path in out if path is not None))
     roots = reading.roots if since is None else ()
     marks = {path: mark for path, mark in reading.marks.items() if since is None and path not in out}

@@ -9,7 +9,7 @@ fails before that leaves the files as they were.
 import os
 import stat
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 from ledger import ingest, mend, place, sql_log
@@ -31,7 +31,7 @@ class Move(NamedTuple):
     text: bytes
 
 
-def known(ledger: Ledger, drafts: list[Draft]) -> frozenset[int]:
+def known(ledger: Ledger, drafts: Sequence[Draft]) -> frozenset[int]:
     """Return the lines of those entries whose every draft is a current learning of its place, with no secret masked.
 
     Raises:

@@ -8,8 +8,9 @@ Longer than 500 lines: guards and events of one import have no other user.
 
 import json
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Any, NamedTuple
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import partial
+from typing import Any, NamedTuple, overload
 
 from ledger import chain, door, heard, query, screen, sql_log
 from ledger.checkpoints import Checkpoints
@@ -195,12 +196,34 @@ def placed(ledger: Ledger, drafts: Sequence[Draft]) -> Sequence[Draft]:
     Otherwise a folder that was imported with `--project` and is scanned
     without it would move all its learnings to another project.
     """
-    places = dict(ledger.store.connection().execute(sql_log.PROJECTS_AT))
-    return [_placed(draft, places.get(draft.source.locator)) if draft.source else draft for draft in drafts]
+    names: dict[str, str] = {}
+    rows = ledger.store.connection().execute(sql_log.PROJECTS_AT)
+    places = {locator: names.setdefault(name, name) for name, locator in rows}
+    return _Placed(drafts, places) if places else drafts
 
 
-def _placed(draft: Draft, project: str | None) -> Draft:
-    return draft if project is None or project == draft.project else draft._replace(project=project)
+class _Placed(Sequence[Draft]):
+    """Drafts with the projects of their places; one is made when it is asked for."""
+
+    def __init__(self, drafts: Sequence[Draft], places: Mapping[str, str]) -> None:
+        self._drafts, self._places = drafts, places
+
+    def __len__(self) -> int:
+        return len(self._drafts)
+
+    def __iter__(self) -> Iterator[Draft]:
+        return map(self._placed, self._drafts)
+
+    @overload
+    def __getitem__(self, at: int) -> Draft: ...
+    @overload
+    def __getitem__(self, at: slice) -> list[Draft]: ...
+    def __getitem__(self, at: int | slice) -> Draft | list[Draft]:
+        return [*map(self._placed, self._drafts[at])] if isinstance(at, slice) else self._placed(self._drafts[at])
+
+    def _placed(self, draft: Draft) -> Draft:
+        project = self._places.get(draft.source.locator) if draft.source is not None else None
+        return draft if project is None or project == draft.project else draft._replace(project=project)
 
 
 def run(
@@ -247,7 +270,7 @@ def found(ledger: Ledger, reading: Reading) -> list[Found]:
     return _Import(ledger, reading, lambda scan, known, again: [], lambda *_: frozenset(), again=False).found
 
 
-def _without_own(ledger: Ledger, drafts: Sequence[Draft]) -> list[Draft]:
+def _without_own(ledger: Ledger, drafts: Sequence[Draft]) -> Sequence[Draft]:
     """Return drafts without what an export of this very ledger says of learnings that are here.
 
     Whatever became of them since, it tells nothing new. One that is not here
@@ -259,9 +282,33 @@ def _without_own(ledger: Ledger, drafts: Sequence[Draft]) -> list[Draft]:
         for draft in drafts
         if draft.source and draft.source.locator.startswith(own)
     }
-    rows = ledger.store.connection().execute(sql_log.KNOWN_AMONG, (json.dumps(sorted(named)),)) if named else []
+    if not named:
+        return drafts
+    rows = ledger.store.connection().execute(sql_log.KNOWN_AMONG, (json.dumps(sorted(named)),))
     here = {own + row[0] for row in rows}
     return [draft for draft in drafts if not (draft.source and draft.source.locator in here)]
+
+
+class _Fresh:
+    """Those drafts of a sequence that are of new places, a portion at a time."""
+
+    def __init__(self, drafts: Sequence[Draft], is_new: bytes) -> None:
+        self._drafts, self._is_new = drafts, is_new
+
+    def __len__(self) -> int:
+        return self._is_new.count(1)
+
+    def portions(self) -> Iterator[list[Draft]]:
+        """Yield the drafts, in lists of at most `PORTION`."""
+        portion: list[Draft] = []
+        for draft, is_new in zip(self._drafts if self._is_new else (), self._is_new, strict=True):
+            if is_new:
+                portion.append(draft)
+            if len(portion) == PORTION:
+                yield portion
+                portion = []
+        if portion:
+            yield portion
 
 
 class _Import:
@@ -298,7 +345,7 @@ class _Import:
         """The keys of new places that were recorded in portions, and say nothing that bears upon others."""
         self.said = dict.fromkeys(self.places.sources(), False)
         """The files that said something, and whether a secret of theirs was masked."""
-        self.fresh: list[Draft] = []
+        self.fresh = _Fresh(left, b"")
         if divides and not again and len(left) > PORTION and not (reading.sessions or any(reading.past)):
             left, self.fresh = self._divided(left)
         self.found = self._guarded(left)
@@ -313,21 +360,15 @@ class _Import:
 
     # -- guards ----------
 
-    def _divided(self, drafts: Sequence[Draft]) -> tuple[list[Draft], list[Draft]]:
+    def _divided(self, drafts: Sequence[Draft]) -> "tuple[list[Draft], _Fresh]":
         """Return the drafts of places that are known, blocked or said twice, and those of new places."""
         connection = self.ledger.store.connection()
         keys = [chain.locator_key(self.key, one.source.locator if one.source else "") for one in drafts]
         known = {bytes(key) for (key,) in among(connection, sql_log.PLACES_AMONG, set(keys))}
-        known |= Knowledge(connection, self.reading.trust).blocked()
+        known |= Knowledge(connection, self.reading.trust).blocked() | {chain.locator_key(self.key, "")}
         once = Counter(keys)
-        is_new = [
-            one.source is not None and key not in known and once[key] == 1
-            for one, key in zip(drafts, keys, strict=True)
-        ]
-        return (
-            [one for one, new in zip(drafts, is_new, strict=True) if not new],
-            [one for one, new in zip(drafts, is_new, strict=True) if new],
-        )
+        is_new = bytes(key not in known and once[key] == 1 for key in keys)
+        return [one for one, new in zip(drafts, is_new, strict=True) if not new], _Fresh(drafts, is_new)
 
     def _guarded(self, drafts: Sequence[Draft]) -> list[Found]:
         """Return what may be stored of drafts, and is no echo; remember what is to be said of the others."""
@@ -433,18 +474,17 @@ class _Import:
         says too may be an edit of what stood there: both wait.
         """
         taken = {one.content_key for one in self.found}
-        for at in range(0, len(self.fresh), PORTION):
-            found = self._guarded(self.fresh[at : at + PORTION])
+        for portion in self.fresh.portions():
+            found = self._guarded(portion)
             rows = among(self.ledger.store.connection(), sql_log.CONTENTS_AMONG, {one.content_key for one in found})
             known = taken.union(bytes(key) for key, _, batch in rows if batch is None or batch != self.batch)
             apart = [one for one in found if one.content_key not in known]
             self.found += (one for one in found if one.content_key in known)
             self.apart.update(one.locator_key for one in apart)
             self.recorded += len(apart)
-            self._bring(lambda portion=apart: self._planned_apart(portion), progress)  # type: ignore[misc]
+            self._bring(partial(self._planned_apart, apart), progress)
             self.made.clear()
             self.spots.clear()
-        self.fresh = []
 
     def _planned_apart(self, found: list[Found]) -> tuple[int, list[Change]]:
         """Return a head and what is to be done at it for new places that bear upon nothing else."""

@@ -374,7 +374,7 @@ class Reading(NamedTuple):
     importer: str
     trust: int
     paths: tuple[str, ...]
-    drafts: list[Draft]
+    drafts: Sequence[Draft]
     whole: frozenset[str]
     roots: tuple[str, ...]
     unread: tuple[str, ...]

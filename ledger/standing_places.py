@@ -8,10 +8,11 @@ decides for the other places is what it would decide if it saw all of them.
 """
 
 import sqlite3
+from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 
 from ledger import chain, sql_log
-from ledger.checkpoints import DIGEST_BYTES, NO_PLACES, Checkpoints
+from ledger.checkpoints import DIGEST_BYTES, NO_PLACES, Checkpoints, KnownPlaces
 from ledger.model import Draft, Found, Reading
 
 MANY = 20
@@ -31,6 +32,7 @@ class Places:
         is_apart = not (reading.past.fates or reading.past.replaced or reading.sessions)
         self._seen = seen if is_apart else None
         self._how = f"{reading.importer}\n{reading.trust}"
+        self._known: dict[str, KnownPlaces] = {}
         self._read: dict[str, bytearray] = {}
         self._passed: dict[str, dict[bytes, bytes]] = {}
         self.locators: set[str] = set()
@@ -49,22 +51,43 @@ class Places:
         seen = self._seen
         if seen is None or len(drafts) < MANY:
             return drafts
-        for path, said in _by_source(drafts).items():
-            known = NO_PLACES if again else seen.places(path, self._how)
-            read, passed = self._read.setdefault(path, bytearray()), self._passed.setdefault(path, {})
-            for locator, ones in said.items():
-                text = _said(ones, locator in self._reading.held, locator in self._reading.whole)
-                if text is None:
-                    continue
-                digest, key = seen.place(self._how, text), chain.locator_key(self._key, locator)
-                if digest in known.digests and key not in known.touched:
-                    passed[key] = digest
-                    self.locators.add(locator)
-                else:
-                    read += key + digest
+        once = Counter(hash(one.source.locator) for one in drafts if one.source is not None)
+        many = Counter(one.source.path for one in drafts if one.source is not None)
+        several: dict[str, list[Draft]] = {}
+        for one in drafts:
+            place = one.source
+            if place is None or place.path is None or many[place.path] < MANY:
+                continue
+            if once[hash(place.locator)] == 1:
+                self._judge(seen, place.path, [one], again=again)
+            else:
+                several.setdefault(place.locator, []).append(one)
+        for ones in several.values():
+            paths = {one.source.path for one in ones if one.source is not None}
+            path = next(iter(paths))
+            if len(paths) == 1 and path is not None:  # what several sources say of one place is looked at each time
+                self._judge(seen, path, ones, again=again)
         if not self.locators:
             return drafts
         return [one for one in drafts if one.source is None or one.source.locator not in self.locators]
+
+    def _judge(self, seen: Checkpoints, path: str, ones: Sequence[Draft], *, again: bool) -> None:
+        """Tell whether the place at which these drafts are is passed over."""
+        source = ones[0].source
+        assert source is not None
+        text = _said(ones, source.locator in self._reading.held, source.locator in self._reading.whole)
+        if text is None:
+            return
+        if path not in self._known:
+            self._known[path] = NO_PLACES if again else seen.places(path, self._how)
+            self._read[path], self._passed[path] = bytearray(), {}
+        known = self._known[path]
+        digest, key = seen.place(self._how, text), chain.locator_key(self._key, source.locator)
+        if digest in known.digests and key not in known.touched:
+            self._passed[path][key] = digest
+            self.locators.add(source.locator)
+        else:
+            self._read[path] += key + digest
 
     def settle(self, arrived: "Arrivals", seq: int) -> None:
         """Remember the places of which nothing is left to do, nor to say, at event `seq`."""
@@ -104,23 +127,6 @@ class Arrivals:
             return True
         stand = {bytes(row[0]) for row in self._connection.execute(sql_log.CONTENTS_AT, (key,)).fetchall()}
         return stand.issuperset(left)
-
-
-def _by_source(drafts: Iterable[Draft]) -> dict[str, dict[str, list[Draft]]]:
-    """Return by path and by locator what sources of many drafts say; a locator of several sources is left out."""
-    places: dict[str, list[Draft]] = {}
-    many: dict[str, int] = {}
-    for draft in drafts:
-        if draft.source is not None and draft.source.path is not None:
-            places.setdefault(draft.source.locator, []).append(draft)
-            many[draft.source.path] = many.get(draft.source.path, 0) + 1
-    found: dict[str, dict[str, list[Draft]]] = {}
-    for locator, ones in places.items():
-        paths = {one.source.path for one in ones if one.source is not None}
-        path = next(iter(paths))
-        if len(paths) == 1 and path is not None and many[path] >= MANY:
-            found.setdefault(path, {})[locator] = ones
-    return found
 
 
 def _said(ones: Sequence[Draft], is_held: bool, is_whole: bool) -> bytes | None:
