@@ -8,7 +8,6 @@ decides for the other places is what it would decide if it saw all of them.
 """
 
 import sqlite3
-from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 
 from ledger import chain, sql_log
@@ -51,8 +50,7 @@ class Places:
         seen = self._seen
         if seen is None or len(drafts) < MANY:
             return drafts
-        once = Counter(hash(one.source.locator) for one in drafts if one.source is not None)
-        many = Counter(one.source.path for one in drafts if one.source is not None)
+        once, many = _counted(drafts)
         several: dict[str, list[Draft]] = {}
         for one in drafts:
             place = one.source
@@ -127,6 +125,18 @@ class Arrivals:
             return True
         stand = {bytes(row[0]) for row in self._connection.execute(sql_log.CONTENTS_AT, (key,)).fetchall()}
         return stand.issuperset(left)
+
+
+def _counted(drafts: Iterable[Draft]) -> tuple[dict[int, int], dict[str, int]]:
+    """Return how many drafts each place has, by a hash of its locator, and each source; they are gone through once."""
+    once: dict[int, int] = {}
+    many: dict[str, int] = {}
+    for one in drafts:
+        if one.source is not None and one.source.path is not None:
+            name = hash(one.source.locator)
+            once[name] = once.get(name, 0) + 1
+            many[one.source.path] = many.get(one.source.path, 0) + 1
+    return once, many
 
 
 def _said(ones: Sequence[Draft], is_held: bool, is_whole: bool) -> bytes | None:
