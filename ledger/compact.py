@@ -12,7 +12,7 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
-from ledger import ingest, mend, place, sql_log
+from ledger import arriving, ingest, mend, place, sql_log
 from ledger.capture import Written
 from ledger.errors import Refused
 from ledger.ledger import Ledger
@@ -38,7 +38,7 @@ def known(ledger: Ledger, drafts: Sequence[Draft]) -> frozenset[int]:
         GuardFailed: the redactor or the screen could not run.
     """
     connection = ledger.store.connection()
-    found, _ = ingest.ready(ledger.store.dedup_key, ingest.placed(ledger, drafts))
+    found, _ = arriving.ready(ledger.store.dedup_key, arriving.placed(ledger, drafts))
     at = {one.locator_key for one in found}
     standing = {key: {bytes(row[0]) for row in connection.execute(sql_log.CURRENT_AT, (key,)).fetchall()} for key in at}
     lines = [

@@ -6,21 +6,18 @@ one `batch`. Killed midway, what is in stays and the next scan does the rest.
 Longer than 500 lines: guards and events of one import have no other user.
 """
 
-import json
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
-from typing import Any, NamedTuple, overload
+from typing import Any, NamedTuple
 
-from ledger import chain, door, heard, query, screen, sql_log
+from ledger import chain, door, screen, sql_log
+from ledger.arriving import Guards, placed, without_own
 from ledger.checkpoints import Checkpoints
-from ledger.echo import Heard
-from ledger.errors import BadInput, LedgerError, Refused
+from ledger.errors import LedgerError, Refused
 from ledger.knowledge import Knowledge, among
 from ledger.ledger import Ledger
 from ledger.model import (
-    LOCATOR_CHARS,
-    NO_PAST,
     TRUST_NOTES,
     Actor,
     Change,
@@ -30,7 +27,6 @@ from ledger.model import (
     Known,
     Mark,
     NewEvent,
-    Past,
     Reading,
     Scan,
     Source,
@@ -53,9 +49,6 @@ BATCH_EVENTS = 500
 
 KINDS = {"memory-notes": "memory-note"}
 """Kind of the sources an importer reads, where it is not the importer's name; for it only those can be gone."""
-
-SENSITIVE = screen.Finding("called-sensitive", "low", "Its source calls it sensitive.")
-"""Why a draft is withheld whose source says that it is about what should not be spread."""
 
 TRIES = 20
 """Plans made anew because somebody else appended meanwhile, before giving up."""
@@ -130,102 +123,6 @@ class Stale(Exception):
     """The log moved on since the plan was made."""
 
 
-def ready(
-    key: bytes,
-    drafts: Iterable[Draft],
-    markers: Mapping[str, str] | None = None,
-    held: frozenset[str] = frozenset(),
-    past: Past = NO_PAST,
-) -> tuple[list[Found], list[tuple[Draft, Diagnostic]]]:
-    """Return the drafts that may be stored, scrubbed and with their keys, and those that may not, each with a reason.
-
-    Args:
-        held: locators of drafts to withhold, whatever the screen finds.
-
-    Raises:
-        GuardFailed: the redactor or the screen could not run; nothing is stored.
-    """
-    found, refused = [], []
-    for draft in drafts:
-        assert draft.source is not None
-        try:
-            passed = door.draft(draft, markers)
-        except BadInput as error:
-            where = draft.source.path or draft.source.locator
-            message = error.message.replace("; nothing was written", "; it was left out")
-            refused.append((draft, Diagnostic(where, draft.source.line, _code(error), message)))
-            continue
-        clean = passed.draft
-        assert clean.source is not None
-        own = (SENSITIVE,) if draft.source.locator in held else ()
-        fate = past.fates.get(draft.source.locator, "")
-        found.append(
-            Found(
-                clean,
-                chain.locator_key(key, clean.source.locator),
-                chain.content_key(key, clean.problem, clean.solution, clean.project),
-                (*passed.findings, *own),
-                passed.kinds,
-                tuple(chain.locator_key(key, old) for old in past.replaced.get(draft.source.locator, ())),
-                fate,
-                _origins(past.origins.get(draft.source.locator, ())),
-            )
-        )
-    return found, refused
-
-
-def _origins(told: Iterable[Source]) -> tuple[Source, ...]:
-    """Return those of the places told that may be stored, scrubbed."""
-    kept = []
-    for place in told:
-        try:
-            kept.append(place._replace(locator=door.text("locator", place.locator, LOCATOR_CHARS)[0]))
-        except BadInput:
-            continue
-    return tuple(kept)
-
-
-def _code(error: BadInput) -> str:
-    words = [letter if letter.islower() else f"-{letter.lower()}" for letter in error.code]
-    return "".join(words).lstrip("-")
-
-
-def placed(ledger: Ledger, drafts: Sequence[Draft]) -> Sequence[Draft]:
-    """Return drafts with the projects that their places have already; for a reading of which no caller named one.
-
-    Otherwise a folder that was imported with `--project` and is scanned
-    without it would move all its learnings to another project.
-    """
-    names: dict[str, str] = {}
-    rows = ledger.store.connection().execute(sql_log.PROJECTS_AT)
-    places = {locator: names.setdefault(name, name) for name, locator in rows}
-    return _Placed(drafts, places) if places else drafts
-
-
-class _Placed(Sequence[Draft]):
-    """Drafts with the projects of their places; one is made when it is asked for."""
-
-    def __init__(self, drafts: Sequence[Draft], places: Mapping[str, str]) -> None:
-        self._drafts, self._places = drafts, places
-
-    def __len__(self) -> int:
-        return len(self._drafts)
-
-    def __iter__(self) -> Iterator[Draft]:
-        return map(self._placed, self._drafts)
-
-    @overload
-    def __getitem__(self, at: int) -> Draft: ...
-    @overload
-    def __getitem__(self, at: slice) -> list[Draft]: ...
-    def __getitem__(self, at: int | slice) -> Draft | list[Draft]:
-        return [*map(self._placed, self._drafts[at])] if isinstance(at, slice) else self._placed(self._drafts[at])
-
-    def _placed(self, draft: Draft) -> Draft:
-        project = self._places.get(draft.source.locator) if draft.source is not None else None
-        return draft if project is None or project == draft.project else draft._replace(project=project)
-
-
 def run(
     ledger: Ledger,
     reading: Reading,
@@ -270,25 +167,6 @@ def found(ledger: Ledger, reading: Reading) -> list[Found]:
     return _Import(ledger, reading, lambda scan, known, again: [], lambda *_: frozenset(), again=False).found
 
 
-def _without_own(ledger: Ledger, drafts: Sequence[Draft]) -> Sequence[Draft]:
-    """Return drafts without what an export of this very ledger says of learnings that are here.
-
-    Whatever became of them since, it tells nothing new. One that is not here
-    was recorded in a newer copy of the ledger, or in one that went its own way.
-    """
-    own = f"export:{ledger.store.ledger_id}:"
-    named = {
-        draft.source.locator.removeprefix(own)
-        for draft in drafts
-        if draft.source and draft.source.locator.startswith(own)
-    }
-    if not named:
-        return drafts
-    rows = ledger.store.connection().execute(sql_log.KNOWN_AMONG, (json.dumps(sorted(named)),))
-    here = {own + row[0] for row in rows}
-    return [draft for draft in drafts if not (draft.source and draft.source.locator in here)]
-
-
 class _Fresh:
     """Those drafts of a sequence that are of new places, a portion at a time."""
 
@@ -329,26 +207,21 @@ class _Import:
         self.key = ledger.store.dedup_key
         self.actor = importer(reading.trust) if reading.trust <= TRUST_NOTES else edited()
         drafts = placed(ledger, reading.drafts) if reading.project is None else reading.drafts
-        others = _without_own(ledger, drafts)
+        others = without_own(ledger, drafts)
         self.own = len(drafts) - len(others)
         self.places = Places(reading, self.key, seen)
         left = self.places.to_look_at(others, again=again)
         self.known = len(others) - len(left)
-        self.diagnostics = [*reading.diagnostics]
-        self.whole = reading.whole - self.places.locators
-        self.unread = reading.unread
-        self.skipped = self.masked = self.recorded = self.done = 0
-        self.shown: Heard | None = None
-        self.unsettled: set[bytes] = set()
-        """The keys of places of which something is to be said each time, or to be tried again."""
+        self.guards = Guards(ledger, reading)
+        self.guards.said.update(dict.fromkeys(self.places.sources(), False))
+        self.diagnostics: list[Diagnostic] = []
+        self.skipped = self.recorded = self.done = 0
         self.apart: set[bytes] = set()
         """The keys of new places that were recorded in portions, and say nothing that bears upon others."""
-        self.said = dict.fromkeys(self.places.sources(), False)
-        """The files that said something, and whether a secret of theirs was masked."""
         self.fresh = _Fresh(left, b"")
         if divides and not again and len(left) > PORTION and not (reading.sessions or any(reading.past)):
             left, self.fresh = self._divided(left)
-        self.found = self._guarded(left)
+        self.found = self.guards.passed(left)
         self.head = 0
         self.batch: int | None = None
         self.blocked: list[Found] = []
@@ -370,91 +243,6 @@ class _Import:
         is_new = bytes(key not in known and once[key] == 1 for key in keys)
         return [one for one, new in zip(drafts, is_new, strict=True) if not new], _Fresh(drafts, is_new)
 
-    def _guarded(self, drafts: Sequence[Draft]) -> list[Found]:
-        """Return what may be stored of drafts, and is no echo; remember what is to be said of the others."""
-        reading = self.reading
-        found, refused = ready(self.key, drafts, self.ledger.private_markers, reading.held, reading.past)
-        self.diagnostics += (remark for _, remark in refused)
-        self.skipped += len(refused)
-        # What stands at a place whose text cannot be stored has not gone: the place counts as not read.
-        unfit = [draft.source for draft, remark in refused if remark.code != "echoed"]
-        places = [place for place in unfit if place is not None]
-        self.whole -= {place.locator for place in places}
-        self.unread = (*self.unread, *(place.path for place in places if place.path is not None))
-        told = [draft.source for draft, _ in refused]
-        self.unsettled.update(chain.locator_key(self.key, place.locator) for place in told if place is not None)
-        found = self._with_mended(found)
-        if reading.trust <= TRUST_NOTES:
-            found = self._without_echoes(found)
-        for one in found:
-            self.masked += bool(one.redacted)
-            if one.redacted:
-                self.unsettled.add(one.locator_key)
-            path = one.draft.source.path if one.draft.source is not None else None
-            if path is not None:
-                self.said[path] = self.said.get(path, False) or bool(one.redacted)
-        return found
-
-    def _with_mended(self, found: list[Found]) -> list[Found]:
-        """Take what a place says since it was mended for what it is: the learning that replaced what stood there.
-
-        The note gives those words another problem, so that the content key alone would make a second learning of them.
-        """
-        connection = self.ledger.store.connection()
-        replaced = among(connection, sql_log.REPLACED_AMONG, {one.locator_key for one in found})
-        places = {bytes(key) for (key,) in replaced}
-        return [self._mended(one) if one.locator_key in places else one for one in found] if places else found
-
-    def _mended(self, one: Found) -> Found:
-        if self._is_known(one):
-            return one
-        said = " ".join(one.draft.solution.split())
-        rows = self.ledger.store.connection().execute(sql_log.HEADS_AT, {"key": one.locator_key}).fetchall()
-        for problem, solution, key in rows:
-            if " ".join(solution.split()) == said:
-                one = one._replace(draft=one.draft._replace(problem=problem, solution=solution), content_key=bytes(key))
-        return one
-
-    def _without_echoes(self, found: list[Found]) -> list[Found]:
-        """Leave out what only says again what was shown; a person's own edit is never weighed.
-
-        A text that the ledger knows is the plan's to decide, and so is the edit
-        of a place where the learning itself stands.
-        """
-        if self.shown is None:
-            self.shown = heard.heard(self.ledger.reader)
-        if not self.shown:
-            return found
-        says: dict[bytes, set[bytes]] = {}
-        for one in found:
-            says.setdefault(one.locator_key, set()).add(one.content_key)
-        projects = {name: self.ledger.reader.projects(name) for name in {one.draft.project for one in found}}
-        kept = []
-        for one in found:
-            echoed = self.shown.echo(_said(one.draft), projects[one.draft.project])
-            if echoed is None or self._is_its_own(one, echoed.id, says[one.locator_key]):
-                kept.append(one)
-                continue
-            place = one.draft.source
-            assert place is not None
-            message = f"it only says what was shown of {echoed.id} (an echo of it); it was left out"
-            self.diagnostics.append(Diagnostic(place.path or place.locator, place.line, "echo", message))
-            self.skipped += 1
-            self.unsettled.add(one.locator_key)
-        return kept
-
-    def _is_known(self, one: Found) -> bool:
-        """Tell whether the ledger holds a text."""
-        connection = self.ledger.store.connection()
-        return connection.execute(sql_log.SAME_CONTENT, (one.content_key,)).fetchone() is not None
-
-    def _is_its_own(self, one: Found, echoed: str, says: set[bytes]) -> bool:
-        """Tell whether a text is known, or an edit of the very place where what it echoes stands."""
-        if self._is_known(one):
-            return True
-        stands = self.ledger.store.connection().execute(sql_log.STANDS_AT, (echoed, one.locator_key)).fetchone()
-        return stands is not None and bytes(stands[0]) not in says
-
     # -- what is done ----------
 
     def run(self, dry_run: bool, progress: Progress | None) -> Imported:
@@ -475,7 +263,7 @@ class _Import:
         """
         taken = {one.content_key for one in self.found}
         for portion in self.fresh.portions():
-            found = self._guarded(portion)
+            found = self.guards.passed(portion)
             rows = among(self.ledger.store.connection(), sql_log.CONTENTS_AMONG, {one.content_key for one in found})
             known = taken.union(bytes(key) for key, _, batch in rows if batch is None or batch != self.batch)
             apart = [one for one in found if one.content_key not in known]
@@ -511,18 +299,18 @@ class _Import:
 
     def settled(self) -> dict[str, Mark]:
         """Return what the files were of which nothing is left to do, nor to say, after this import."""
-        told = {one.file for one in (*self.diagnostics, *self._skips())}
+        told = {one.file for one in self._told()}
         return {
             path: mark
             for path, mark in self.reading.marks.items()
-            if path not in told and not self.said.get(path, mark.items)
+            if path not in told and not self.guards.said.get(path, mark.items)
         }
 
     def settle_places(self) -> None:
         """Remember the places of which nothing is left to do, nor to say, after this import."""
         if not self.is_settled:
             return
-        unsettled = self.unsettled.union(one.locator_key for one in self.blocked)
+        unsettled = self.guards.unsettled.union(one.locator_key for one in self.blocked)
         connection = self.ledger.store.connection()
         self.places.settle(Arrivals(connection, self.found, self.spots, self.apart, unsettled), self.head)
 
@@ -530,13 +318,18 @@ class _Import:
         """Return a head and what is to be done at it."""
         store = self.ledger.store
         head = store.head().seq
-        whole = frozenset(chain.locator_key(self.key, locator) for locator in self.whole) - self.apart
+        unfit = self.guards.unfit  # what stands at a place whose text cannot be stored has not gone: it was not read
+        read = self.reading.whole - self.places.locators - {place.locator for place in unfit}
+        whole = frozenset(chain.locator_key(self.key, locator) for locator in read) - self.apart
+        unread = (*self.reading.unread, *(place.path for place in unfit if place.path is not None))
         passed = self.places.passed()
-        read = whole.union(passed, self.apart, (one.locator_key for one in self.found))
+        there = whole.union(passed, self.apart, (one.locator_key for one in self.found))
         connection = store.connection()
         kind = {"kind": KINDS.get(self.reading.importer, self.reading.importer)}
-        standing = connection.execute(sql_log.STANDING, kind).fetchall()
-        gone = self.vanished([(bytes(key), path) for _, key, path in standing], read, self.reading.roots, self.unread)
+        rows = connection.execute(sql_log.STANDING, kind)
+        standing = [row for row in rows if row[1] not in passed and row[1] not in self.apart]
+        stood = [(bytes(key), path) for _, key, path in standing]
+        gone = self.vanished(stood, there, self.reading.roots, unread)
         scan = Scan(self.found, whole, gone)
         known = Knowledge(connection, self.reading.trust).of(
             scan, {name for name, key, _ in standing if bytes(key) in gone}, passed
@@ -601,7 +394,7 @@ class _Import:
             self.skipped += 1
             self.diagnostics.append(Diagnostic(self._where(change), None, _code_of(error), error.message))
             if change.found is not None:
-                self.unsettled.add(change.found.locator_key)
+                self.guards.unsettled.add(change.found.locator_key)
             else:
                 self.is_settled = False  # it may bear upon any place
             return
@@ -712,10 +505,13 @@ class _Import:
         return Imported(
             self.batch, counts["recorded"], counts["superseded"], counts["retracted"],
             max(0, unchanged - len(self.blocked)), counts["proposed"], counts["quarantined"],
-            self.skipped + len(self.blocked), counts["sources_added"],
-            counts["sources_removed"], counts["restored"], self.masked,
-            [*self.diagnostics, *self._skips()], remarks, (), made,
+            self.skipped + self.guards.skipped + len(self.blocked), counts["sources_added"],
+            counts["sources_removed"], counts["restored"], self.guards.masked, self._told(), remarks, (), made,
         )  # fmt: skip
+
+    def _told(self) -> list[Diagnostic]:
+        """Return every remark there is to make."""
+        return [*self.reading.diagnostics, *self.guards.diagnostics, *self.diagnostics, *self._skips()]
 
     def _skips(self) -> Iterable[Diagnostic]:
         for one in self.blocked:
@@ -725,12 +521,6 @@ class _Import:
                 "what stood there was erased, so it was skipped; once it says that no more, import it with --again"
             )
             yield Diagnostic(path, line, "erased-place", message)
-
-
-def _said(draft: Draft) -> str:
-    """Return what a draft says; a problem that only names the notes it stands in says nothing."""
-    own = query.telling(draft.problem) - query.telling(draft.project) - {"notes", "general"}
-    return f"{draft.problem}\n{draft.solution}" if own else draft.solution
 
 
 MAKES = {"record": "learning.recorded", "supersede": "learning.superseded", "propose": "learning.proposed"}

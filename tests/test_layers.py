@@ -97,6 +97,7 @@ LEVELS = {
         "compact",
         "ingest",
         "knowledge",
+        "arriving",
         "standing_places",
         "sessions_in",
         "trust",
