@@ -219,7 +219,8 @@ class _Import:
         self.apart: set[bytes] = set()
         """The keys of new places that were recorded in portions, and say nothing that bears upon others."""
         self.fresh = _Fresh(left, b"")
-        if divides and not again and len(left) > PORTION and not (reading.sessions or any(reading.past)):
+        is_told_apart = reading.trust <= TRUST_NOTES and not reading.sessions and not any(reading.past)
+        if divides and is_told_apart and not again and len(left) > PORTION:
             left, self.fresh = self._divided(left)
         self.found = self.guards.passed(left)
         self.head = 0
