@@ -207,7 +207,7 @@ def narrowed(reading: Reading, chosen: Chosen) -> Reading:
     unread = (*reading.unread, *(path for path in out if path is not None))
     roots = reading.roots if since is None else ()
     marks = {path: mark for path, mark in reading.marks.items() if since is None and path not in out}
-    return reading._replace(drafts=drafts, whole=whole, unread=unread, roots=roots, marks=marks)
+    return reading._replace(drafts=drafts, whole=whole, unread=unread, roots=roots, marks=marks, is_part=True)
 
 
 def without(reading: "Reading", paths: set[str]) -> "Reading":

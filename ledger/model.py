@@ -369,6 +369,7 @@ class Reading(NamedTuple):
     `marks` are what the files were that were read completely and without a
     remark, by path; `passed` counts by path the drafts of sources that were
     not read, because nothing of them had changed (they stand in `unread`).
+    `is_part` says that drafts were left out on purpose, such as older ones.
     """
 
     importer: str
@@ -387,6 +388,7 @@ class Reading(NamedTuple):
     past: Past = NO_PAST
     marks: Mapping[str, Mark] = {}
     passed: Mapping[str, int] = {}
+    is_part: bool = False
 
 
 def plain(value: Any) -> Any:

@@ -89,8 +89,8 @@ class Places:
 
     def settle(self, arrived: "Arrivals", seq: int) -> None:
         """Remember the places of which nothing is left to do, nor to say, at event `seq`."""
-        if self._seen is None:
-            return
+        if self._seen is None or self._reading.is_part:
+            return  # what is remembered of the others would be lost
         for path, read in self._read.items():
             parts = (read[at : at + _ONE] for at in range(0, len(read), _ONE))
             settled = [bytes(part[_KEY:]) for part in parts if arrived.at(bytes(part[:_KEY]))]

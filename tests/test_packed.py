@@ -9,7 +9,7 @@ from importers import collected, packed
 from importers.packed import BLOCK, Packed
 from importers.plan import plan, vanished
 from importers.registry import scan_paths
-from ledger import ingest
+from ledger import door, ingest, standing_places
 from ledger.cli_sources import Chosen, narrowed
 from ledger.ledger import Ledger
 from ledger.model import Draft, Source
@@ -76,3 +76,20 @@ def test_what_is_older_is_left_out_and_nothing_of_it_has_gone(database: str, led
 
     done = ingest.run(ledger, part, plan, vanished)
     assert (len(part.drafts), len(part.whole), done.unchanged, done.retracted) == (5, 5, 5, 0)
+
+
+def test_a_part_of_a_source_leaves_what_is_remembered_of_its_places(
+    database: str, ledger: Ledger, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A scan of the newest rows alone does not have all others looked at again by the next one."""
+    monkeypatch.setattr(standing_places, "MANY", 1)
+    guarded: list[str] = []
+    whole = door.draft
+    monkeypatch.setattr(door, "draft", lambda one, *more: (guarded.append(one.problem), whole(one, *more))[1])
+    for since in (None, 1_780_000_000.0, None):
+        seen = ingest.seen_by(ledger)
+        (reading,) = scan_paths([database])
+        ingest.run(ledger, narrowed(reading, Chosen(since=since)), plan, vanished, seen=seen)
+        seen.save()
+
+    assert len(guarded) == 10
