@@ -15,6 +15,9 @@ from ledger.knowledge import among
 from ledger.ledger import Ledger
 from ledger.model import LOCATOR_CHARS, NO_PAST, TRUST_NOTES, Diagnostic, Draft, Found, Past, Reading, Source
 
+EXPORT = "export"
+"""The importer of what a ledger exported."""
+
 SENSITIVE = screen.Finding("called-sensitive", "low", "Its source calls it sensitive.")
 """Why a draft is withheld whose source says that it is about what should not be spread."""
 
@@ -121,7 +124,7 @@ def without_own(ledger: Ledger, drafts: Sequence[Draft]) -> Sequence[Draft]:
     Whatever became of them since, it tells nothing new. One that is not here
     was recorded in a newer copy of the ledger, or in one that went its own way.
     """
-    own = f"export:{ledger.store.ledger_id}:"
+    own = f"{EXPORT}:{ledger.store.ledger_id}:"
     named = {
         draft.source.locator.removeprefix(own)
         for draft in drafts

@@ -12,7 +12,7 @@ from functools import partial
 from typing import Any, NamedTuple
 
 from ledger import chain, door, screen, sql_log
-from ledger.arriving import Guards, placed, without_own
+from ledger.arriving import EXPORT, Guards, placed, without_own
 from ledger.checkpoints import Checkpoints
 from ledger.errors import LedgerError, Refused
 from ledger.knowledge import Knowledge, among
@@ -207,7 +207,7 @@ class _Import:
         self.key = ledger.store.dedup_key
         self.actor = importer(reading.trust) if reading.trust <= TRUST_NOTES else edited()
         drafts = placed(ledger, reading.drafts) if reading.project is None else reading.drafts
-        others = without_own(ledger, drafts)
+        others = without_own(ledger, drafts) if reading.importer == EXPORT else drafts
         self.own = len(drafts) - len(others)
         self.places = Places(reading, self.key, seen)
         left = self.places.to_look_at(others, again=again)

@@ -12,10 +12,13 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 
 from ledger import chain, sql_log
 from ledger.checkpoints import DIGEST_BYTES, NO_PLACES, Checkpoints, KnownPlaces
-from ledger.model import Draft, Found, Reading
+from ledger.model import Draft, Found, Reading, Source
 
 MANY = 20
 """Fewest drafts of one source of which the places are remembered: a note is guarded whole in no time."""
+
+LEFT_MOST = 1_000
+"""Drafts to look at that are kept at hand; of more, all are gone through once again."""
 
 _KEY = 32
 _ONE = _KEY + DIGEST_BYTES
@@ -52,40 +55,46 @@ class Places:
             return drafts
         once, many = _counted(drafts)
         several: dict[str, list[Draft]] = {}
+        left: list[Draft] | None = []
         for one in drafts:
             place = one.source
-            if place is None or place.path is None or many[place.path] < MANY:
-                continue
-            if once[hash(place.locator)] == 1:
-                self._judge(seen, place.path, [one], again=again)
-            else:
+            if place is None:
+                is_passed = False
+            elif once[hash(place.locator)] > 1:
                 several.setdefault(place.locator, []).append(one)
+                continue
+            else:
+                is_passed = many[place.path] >= MANY and self._is_passed(seen, place, [one], again=again)
+            if left is not None and not is_passed:
+                left.append(one)
+                left = left if len(left) <= LEFT_MOST else None
         for ones in several.values():
-            paths = {one.source.path for one in ones if one.source is not None}
-            path = next(iter(paths))
-            if len(paths) == 1 and path is not None:  # what several sources say of one place is looked at each time
-                self._judge(seen, path, ones, again=again)
+            places = [one.source for one in ones if one.source is not None]
+            # What several sources say of one place is looked at each time.
+            if len({place.path for place in places}) == 1 and many[places[0].path] >= MANY:
+                self._is_passed(seen, places[0], ones, again=again)
         if not self.locators:
             return drafts
+        if left is not None and not several:
+            return left
         return [one for one in drafts if one.source is None or one.source.locator not in self.locators]
 
-    def _judge(self, seen: Checkpoints, path: str, ones: Sequence[Draft], *, again: bool) -> None:
-        """Tell whether the place at which these drafts are is passed over."""
-        source = ones[0].source
-        assert source is not None
-        text = _said(ones, source.locator in self._reading.held, source.locator in self._reading.whole)
-        if text is None:
-            return
-        if path not in self._known:
-            self._known[path] = NO_PLACES if again else seen.places(path, self._how)
-            self._read[path], self._passed[path] = bytearray(), {}
-        known = self._known[path]
-        digest, key = seen.place(self._how, text), chain.locator_key(self._key, source.locator)
+    def _is_passed(self, seen: Checkpoints, place: Source, ones: Sequence[Draft], *, again: bool) -> bool:
+        """Tell whether a place is passed over at which its source says these drafts."""
+        text = _said(ones, place.locator in self._reading.held, place.locator in self._reading.whole)
+        if text is None or place.path is None:
+            return False
+        if place.path not in self._known:
+            self._known[place.path] = NO_PLACES if again else seen.places(place.path, self._how)
+            self._read[place.path], self._passed[place.path] = bytearray(), {}
+        known = self._known[place.path]
+        digest, key = seen.place(self._how, text), chain.locator_key(self._key, place.locator)
         if digest in known.digests and key not in known.touched:
-            self._passed[path][key] = digest
-            self.locators.add(source.locator)
-        else:
-            self._read[path] += key + digest
+            self._passed[place.path][key] = digest
+            self.locators.add(place.locator)
+            return True
+        self._read[place.path] += key + digest
+        return False
 
     def settle(self, arrived: "Arrivals", seq: int) -> None:
         """Remember the places of which nothing is left to do, nor to say, at event `seq`."""
@@ -127,12 +136,12 @@ class Arrivals:
         return stand.issuperset(left)
 
 
-def _counted(drafts: Iterable[Draft]) -> tuple[dict[int, int], dict[str, int]]:
+def _counted(drafts: Iterable[Draft]) -> tuple[dict[int, int], dict[str | None, int]]:
     """Return how many drafts each place has, by a hash of its locator, and each source; they are gone through once."""
     once: dict[int, int] = {}
-    many: dict[str, int] = {}
+    many: dict[str | None, int] = {}
     for one in drafts:
-        if one.source is not None and one.source.path is not None:
+        if one.source is not None:
             name = hash(one.source.locator)
             once[name] = once.get(name, 0) + 1
             many[one.source.path] = many.get(one.source.path, 0) + 1

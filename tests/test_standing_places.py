@@ -16,7 +16,7 @@ from ledger import checkpoints, decide, door, erase, ingest
 from ledger.errors import LedgerError
 from ledger.ingest import Imported
 from ledger.ledger import Ledger
-from ledger.model import Draft, agent
+from ledger.model import Draft, Reading, Source, agent
 
 MANY = 30
 TOKEN = "gh" + "p_" + "A1b2C3d4E5f6G7h8I9j0K1l2M3n4O5p6Q7r8"
@@ -454,3 +454,25 @@ def test_passing_over_places_and_recording_in_portions_do_what_one_plan_of_all_d
             assert state(twins.ledgers[0]) == state(twins.ledgers[1])
     finally:
         twins.close()
+
+
+def draft(path: str, number: int, says: str) -> Draft:
+    """Return a draft of one place, as a file says it."""
+    return Draft(f"problem {number}", says, "env", "demo", f"t {says}", source=Source("rows", f"rows:{number}", path))
+
+
+def test_a_place_with_several_texts_is_passed_over_whole_or_not(ledger: Ledger, guarded: Guarded) -> None:
+    """A text that goes from it is gone; what two sources say of one place is looked at each time."""
+    one = [draft("/w/a.csv", number, f"says {number}") for number in range(25)]
+    twice = [draft("/w/a.csv", 7, "says more"), draft("/w/b.csv", 8, "says other")]
+    told = []
+    for drafts in ([*one, *twice], [*one, *twice], [*one, twice[1]]):
+        places = frozenset(one.source.locator for one in drafts if one.source is not None)
+        reading = Reading("rows", 1, ("/w/a.csv",), drafts, places, ("/w/a.csv",), (), [], "demo")
+        seen = ingest.seen_by(ledger)
+        guarded.clear()
+        done = ingest.run(ledger, reading, plan, vanished, seen=seen)
+        seen.save()
+        told.append((sorted(guarded), done.recorded, done.retracted))
+
+    assert told[1:] == [(["t says 8", "t says other"], 0, 0), (["t says 7", "t says 8", "t says other"], 0, 1)]
