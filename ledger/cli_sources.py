@@ -185,11 +185,8 @@ def _broken(path: str, error: Exception) -> Reading:
 def narrowed(reading: Reading, chosen: Chosen) -> Reading:
     """Return a reading without what is left out; nothing of that has gone."""
     kind, since = reading.importer, chosen.since
-    out = {
-        draft.source.path
-        for draft in reading.drafts
-        if draft.source is not None and chosen.leaves_out(kind, draft.source.path)
-    }
+    said = {draft.source.path for draft in reading.drafts if draft.source is not None}
+    out = {path for path in said if chosen.leaves_out(kind, path)}
     out |= {path for path in reading.paths if not os.path.isdir(path) and chosen.leaves_out(kind, path)}
     if since is None and not out:
         return reading
@@ -229,9 +226,11 @@ def off_paths(ledger: "Ledger", reading: Reading) -> set[str]:
     from ledger.settings import is_off
 
     rows, machine = ledger.reader.rows(sql.SETTINGS, {}), machine_of(ledger.path)
-    off = {project for project in {draft.project for draft in reading.drafts} if is_off(rows, machine, project)}
-    sources = [draft.source for draft in reading.drafts if draft.project in off]
-    return {source.path for source in sources if source is not None and source.path is not None}
+    said: dict[str, set[str]] = {}
+    for draft in reading.drafts:
+        if draft.source is not None and draft.source.path is not None:
+            said.setdefault(draft.project, set()).add(draft.source.path)
+    return {path for project, paths in said.items() if is_off(rows, machine, project) for path in paths}
 
 
 def _seconds(moment: str) -> float:
