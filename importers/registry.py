@@ -120,7 +120,10 @@ def scan_paths(
         raise BadArgument(f"no such file or folder: {shown}; nothing was written", "check the path")
     for path in missing:
         scan.diagnostics.append(Diagnostic(files.shown(path), None, "not-found", "there is no such file or folder"))
-    return scan.readings()
+    found = scan.readings()
+    scan.parts.clear()  # the scan and its notes hold each other, and so would hold what was read for long
+    scan.parsed.clear()
+    return found
 
 
 def rows_by(kind: str | None, columns: str, paths: Iterable[str]) -> Importer:
