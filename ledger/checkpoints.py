@@ -186,7 +186,7 @@ class Checkpoints:
         """Return what is known of the places of a source that is read in a way; nothing when it cannot be trusted."""
         self._entries()
         found = self._places.get(self._set_name(path, how))
-        if found is None or not self._holds(found.seq):
+        if found is None:
             return NO_PLACES
         digests, size = found.digests, DIGEST_BYTES
         return KnownPlaces(
@@ -318,6 +318,10 @@ class Checkpoints:
         if self._known is None:
             self._known = {}
             self._known = self._trusted(self._read())
+            gone = [name for name, one in self._places.items() if not self._holds(one.seq)]
+            for name in gone:  # of what was erased no digest is kept either
+                del self._places[name]
+            self._is_changed = self._is_changed or bool(gone)
         return self._known
 
     def _read(self) -> dict[str, _Entry]:

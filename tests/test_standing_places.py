@@ -1,5 +1,6 @@
 """Of a source that changed, only the places that say something else pass the guards; what comes of it is the same."""
 
+import binascii
 import random
 import shutil
 import sqlite3
@@ -101,6 +102,13 @@ def id_of(ledger: Ledger, title: str) -> str:
     """Return the newest learning of a title."""
     statement = "SELECT id FROM learning WHERE title = ? ORDER BY seq DESC LIMIT 1"
     return str(ledger.store.connection().execute(statement, (title,)).fetchone()[0])
+
+
+def digests(ledger: Ledger) -> int:
+    """Return how many places the checkpoints remember."""
+    lines = Path(ledger.path + checkpoints.ENDING).read_text("ascii").splitlines()
+    told = [line.split(" ")[3] for line in lines if line.startswith(f"{checkpoints.PLACES} ")]
+    return sum(len(binascii.a2b_base64(one)) for one in told) // checkpoints.DIGEST_BYTES
 
 
 def counts(done: Imported) -> tuple[int, ...]:
@@ -262,8 +270,25 @@ def test_an_erasure_looks_at_everything_and_stays(
 
     second = bring()
 
+    assert digests(ledger) == MANY  # the new one, and all but the erased one
     assert [[one.code for one in done.diagnostics] for done in (first, second)] == [["erased-place"]] * 2
     assert guarded[MANY:] == ["Anna walks the dog", "Title new"]
+
+
+def test_of_what_was_erased_no_digest_is_kept(
+    ledger: Ledger, bring: Bring, database: sqlite3.Connection, tmp_path: Path
+) -> None:
+    """Also of a source that is gone, as soon as anything is imported again."""
+    said(database, 9, "Anna walks the dog")
+    bring()
+    before = digests(ledger)
+    erase.erase(ledger, [id_of(ledger, "Anna walks the dog")], "personal")
+    other = foreign.database(tmp_path / "d.db", foreign.observation(77, "Title other"))
+    other.close()
+
+    brought(ledger, tmp_path / "d.db")
+
+    assert (before, digests(ledger)) == (MANY, 0)
 
 
 def test_an_undone_import_stays_undone(ledger: Ledger, bring: Bring, database: sqlite3.Connection) -> None:
