@@ -150,7 +150,7 @@ class _Database:
 
     def _take(self, row: dict[str, Any]) -> None:
         try:
-            if sum(len(one) for one in row.values() if isinstance(one, (str, bytes))) > LINE_BYTES:
+            if sum([len(one) for one in row.values() if isinstance(one, (str, bytes))]) > LINE_BYTES:
                 raise Unreadable(f"it is longer than {LINE_BYTES:,} bytes")
             check(row)
             self.file.take(row, None)

@@ -13,6 +13,7 @@ from typing import Any
 from importers import markdown
 from importers.headers import observed
 from importers.kinds import Parsed
+from importers.packed import MANY, Packed, packed
 from ledger.model import (
     EVERYWHERE,
     PROJECT_CHARS,
@@ -49,7 +50,7 @@ class Collected:
 
     def __init__(self, kind: str, path: str, project: str | None) -> None:
         self.kind, self.path, self.project = kind, path, project
-        self.drafts: list[Draft] = []
+        self.drafts: list[Draft] | Packed = []
         self.whole: set[str] = set()
         self.held: set[str] = set()
         self.replaced: dict[str, tuple[str, ...]] = {}
@@ -125,9 +126,15 @@ class Collected:
             return
         for number, piece in enumerate(pieces, 1):
             about = f"{problem} ({number}/{len(pieces)})" if len(pieces) > 1 else problem
-            self.drafts.append(Draft(
+            self.keep(Draft(
                 about, piece, category[0], self.project or project, title, tags_of(tags), at, category[1], source,
             ))  # fmt: skip
+
+    def keep(self, draft: Draft) -> None:
+        """Add a draft; many of them are packed."""
+        self.drafts.append(draft)
+        if len(self.drafts) == MANY:
+            self.drafts = packed(self.drafts)
 
     def add_text(self, locator: str, text: str, category: tuple[str, str], project: str, **more: Any) -> None:
         """Add a learning that is one text: what it begins with is its problem."""
@@ -162,7 +169,8 @@ def time_of(epoch: Any, written: Any) -> str | None:
     if isinstance(epoch, (int, float)) and not isinstance(epoch, bool) and 0 < epoch < 1e17:
         seconds = epoch if epoch < 1e11 else epoch / 1e3 if epoch < 1e14 else epoch / 1e6
         try:
-            return datetime.fromtimestamp(seconds, UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
+            told = datetime.fromtimestamp(seconds, UTC).replace(tzinfo=None)
+            return told.isoformat(timespec="microseconds") + "Z"  # a third of what strftime takes
         except (ValueError, OverflowError, OSError):
             pass
     return observed(written) if isinstance(written, str) else None

@@ -230,18 +230,29 @@ def _integer(digits: str) -> int:
 
 
 def check(value: Any) -> None:
-    """Raise `Unreadable` for half surrogate pairs, U+0000 and depth, without recursion."""
-    todo = [(value, 0)]
-    while todo:
-        item, depth = todo.pop()
-        if isinstance(item, str):
-            if "\0" in item or (not item.isascii() and any("\ud800" <= letter <= "\udfff" for letter in item)):
-                raise Unreadable("it holds U+0000 or half of a surrogate pair")
-        elif isinstance(item, (dict, list)):
-            if depth == DEPTH_MAX:
-                raise Unreadable(f"it is more than {DEPTH_MAX} levels deep")
-            todo += [(one, depth + 1) for one in (*item, *item.values())] if isinstance(item, dict) else []
-            todo += [(one, depth + 1) for one in item] if isinstance(item, list) else []
+    """Raise `Unreadable` for half surrogate pairs, U+0000 and depth, level by level."""
+    depth, level = 0, [value]
+    while level:
+        below: list[Any] = []
+        for item in level:
+            if isinstance(item, str):
+                if "\0" in item or not (item.isascii() or _is_whole(item)):
+                    raise Unreadable("it holds U+0000 or half of a surrogate pair")
+            elif isinstance(item, (dict, list)):
+                if depth == DEPTH_MAX:
+                    raise Unreadable(f"it is more than {DEPTH_MAX} levels deep")
+                below += item
+                below += item.values() if isinstance(item, dict) else ()
+        depth, level = depth + 1, below
+
+
+def _is_whole(text: str) -> bool:
+    """Tell whether a text has no half of a surrogate pair."""
+    try:
+        text.encode("utf-8")
+    except UnicodeEncodeError:
+        return False
+    return True
 
 
 _DECODER = json.JSONDecoder(object_pairs_hook=unique, parse_constant=refuse, parse_int=_integer)

@@ -25,7 +25,7 @@ class Parsed(NamedTuple):
     what the file tells of its rows' past. For the others see `Reading`.
     """
 
-    drafts: list[Draft]
+    drafts: Sequence[Draft]
     whole: frozenset[str]
     held: frozenset[str]
     diagnostics: list[Diagnostic]
@@ -56,16 +56,22 @@ def no_database(connection: sqlite3.Connection) -> bool:
     return False
 
 
-def all_drafts(parsed: Iterable[Parsed]) -> list[Draft]:
+def all_drafts(parsed: Iterable[Parsed]) -> Sequence[Draft]:
     """Return the drafts of several files, in their order."""
+    parsed = list(parsed)
+    if len(parsed) == 1:
+        return parsed[0].drafts
     return [draft for one in parsed for draft in one.drafts]
 
 
-def best_said(all_parsed: Iterable[Parsed]) -> list[Draft]:
+def best_said(all_parsed: Iterable[Parsed]) -> Sequence[Draft]:
     """Return the drafts of several files: where two say different things of one place, the best ranked says it.
 
     A database outranks every export, a later export an earlier one.
     """
+    all_parsed = list(all_parsed)
+    if len(all_parsed) == 1:
+        return all_parsed[0].drafts
     drafts: list[Draft] = []
     said: set[str] = set()
     for parsed in sorted(all_parsed, key=lambda one: one.rank if one.rank is not None else 0.0):
@@ -108,7 +114,7 @@ class Importer(NamedTuple):
     names: tuple[str, ...] = ()
     holds: Callable[[sqlite3.Connection], bool] = no_database
     database: Callable[[sqlite3.Connection, str, str | None], Sequence[Parsed]] | None = None
-    merged: Callable[[Iterable[Parsed]], list[Draft]] = all_drafts
+    merged: Callable[[Iterable[Parsed]], Sequence[Draft]] = all_drafts
     below: Callable[[str], Iterable[str]] | None = None
     places: Callable[[Where], list[str]] = no_places
     by_place: bool = False
@@ -119,7 +125,7 @@ class Gathered:
     """What goes into one reading: of one importer at one trust."""
 
     def __init__(self) -> None:
-        self.drafts: list[Draft] = []
+        self.drafts: Sequence[Draft] = []
         self.whole: set[str] = set()
         self.paths: list[str] = []
         self.roots: list[str] = []
@@ -141,6 +147,15 @@ class Gathered:
         self.read.append(path)
         self.unread.append(path)
         self.passed[path] = items
+
+    def add(self, drafts: Sequence[Draft]) -> None:
+        """Add drafts behind those that are there."""
+        if not self.drafts and not isinstance(drafts, list):
+            self.drafts = drafts  # packed, and they stay so
+            return
+        own = self.drafts if isinstance(self.drafts, list) else list(self.drafts)
+        own.extend(drafts)
+        self.drafts = own
 
     def take(self, parsed: Parsed) -> None:
         """Add what a file says, but for its drafts, which are put together with those of others."""

@@ -177,14 +177,14 @@ class Notes:
         facts = quipu.facts(text, path, self._project(path)) if not left_out else None
         part.read.append(path)
         if facts is not None:
-            part.drafts += facts.drafts
+            part.add(facts.drafts)
             part.whole |= facts.whole
             part.replaced.update(facts.replaced)
             return
         parsed = memory_notes.parse(text, path, self._project(path), self.listed)
         if memory_notes.PART_MARK not in text:  # a part of an index depends, as that, on all that are listed
             part.marks[path] = checkpoints.mark(now, content, len(parsed.drafts))
-        part.drafts += parsed.drafts
+        part.add(parsed.drafts)
         part.diagnostics += parsed.diagnostics
         odd = files.controls(text)
         if odd is not None:

@@ -22,6 +22,7 @@ from importers.collected import (
 )
 from importers.export import Unreadable
 from importers.kinds import Parsed
+from importers.packed import packed
 from importers.projects import folder_name
 from importers.subjects import categorised
 from ledger.model import Draft, Source, derived_title
@@ -45,11 +46,14 @@ class File(Collected):
         super().__init__(KIND, path, project)
         self.named: str | None = None
         """The project of rows that name none; without it the folder's name is."""
+        self._is_unnamed = False
 
     def parsed(self, *, is_complete: bool, rank: float | None = None) -> Parsed:
         """Return what the file says."""
         unnamed = self.named or folder_name(os.path.dirname(self.path))
-        self.drafts = [draft if draft.project else draft._replace(project=unnamed) for draft in self.drafts]
+        if self._is_unnamed:
+            named = (draft if draft.project else draft._replace(project=unnamed) for draft in self.drafts)
+            self.drafts = packed(list(named))
         return super().parsed(is_complete=is_complete, rank=rank)
 
     def refuse(self, line: int | None, reason: str, what: str = "an observation", code: str = "observation") -> None:
@@ -71,14 +75,17 @@ class File(Collected):
         if not problem:
             raise Unreadable("it says nothing")
         kind = " ".join(self._text(row, "type", line).lower().split())
-        locator = self._locator(row, problem, line)
+        at = time_of(row.get("created_at_epoch"), row.get("created_at"))
+        locator = self._locator(row, at, problem, line)
         category, confidence = _category(kind, concepts, f"{problem}\n{body}")
         if SENSITIVE & words_of(kind):
             self.held.add(locator)
         self.whole.add(locator)
-        self.drafts.append(Draft(
-            problem, "\n\n".join(parts) or problem, category, self._place(row), told["title"] or None,
-            tags_of((kind, *concepts)), time_of(row.get("created_at_epoch"), row.get("created_at")), confidence,
+        place = self._place(row)
+        self._is_unnamed = self._is_unnamed or not place
+        self.keep(Draft(
+            problem, "\n\n".join(parts) or problem, category, place, told["title"] or None,
+            tags_of((kind, *concepts)), at, confidence,
             Source(KIND, locator, self.path, line),
         ))  # fmt: skip
 
@@ -86,7 +93,7 @@ class File(Collected):
         """Return the project: the one its project was merged into, else its own; '' when it names none."""
         return self.project or project_named(row.get("merged_into_project")) or project_named(row.get("project")) or ""
 
-    def _locator(self, row: dict[str, Any], problem: str, line: int | None) -> str:
+    def _locator(self, row: dict[str, Any], at: str | None, problem: str, line: int | None) -> str:
         """Return what finds an observation again: session, time and id, the same in a database and its exports.
 
         Without a session it is one of this file; without an id its title tells it.
@@ -96,8 +103,7 @@ class File(Collected):
         if named is None and isinstance(session, str):
             named = f"long-{digest(session)}"
         where = named if named is not None else self.path
-        at = time_of(row.get("created_at_epoch"), row.get("created_at")) or "undated"
-        return f"{KIND}:{where}#{at}/{self._id(row, line) or f'titled-{digest(problem)}'}"
+        return f"{KIND}:{where}#{at or 'undated'}/{self._id(row, line) or f'titled-{digest(problem)}'}"
 
     def _id(self, row: dict[str, Any], line: int | None) -> str | None:
         number = row.get("id")

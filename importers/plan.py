@@ -103,7 +103,7 @@ class _Planner:
         self.outdated = frozenset(key for one in scan.found for key in one.replaces)
         self.told = frozenset(one.locator_key for one in scan.found) | scan.whole
         self.places = self._places(scan)
-        self.learnings = {one.id: one for ones in known.by_content.values() for one in ones}
+        self.learnings = {one.id: one for ones in (known.beside, *known.by_content.values()) for one in ones}
         self.learnings.update((one.id, one) for place in self.places for one in place.old)
         self.leaving: dict[str, set[bytes]] = {}
         self.claimed: set[str] = set()

@@ -120,7 +120,10 @@ def scan_paths(
         raise BadArgument(f"no such file or folder: {shown}; nothing was written", "check the path")
     for path in missing:
         scan.diagnostics.append(Diagnostic(files.shown(path), None, "not-found", "there is no such file or folder"))
-    return scan.readings()
+    found = scan.readings()
+    scan.parts.clear()  # the scan and its notes hold each other, and so would hold what was read for long
+    scan.parsed.clear()
+    return found
 
 
 def rows_by(kind: str | None, columns: str, paths: Iterable[str]) -> Importer:
@@ -398,7 +401,7 @@ class _Scan:
                 self.progress(done, total)
         for (kind, trust), parsed in self.parsed.items():
             merged = next(one.merged for one in (*self.table, *([self.rows] if self.rows else [])) if one.kind == kind)
-            self._part(kind, trust).drafts += merged(parsed)
+            self._part(kind, trust).add(merged(parsed))
         if not self.parts:
             self._part(NOTES, TRUST_NOTES)
         made = sorted(self.parts, key=lambda key: (key[0] != NOTES, key))

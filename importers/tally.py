@@ -5,6 +5,7 @@ folder or file. So the plan of an import is listened to: nothing is decided here
 """
 
 import os
+from collections import Counter
 from collections.abc import Iterable
 from typing import Any
 
@@ -22,13 +23,14 @@ class Count:
 
 
 class Listening:
-    """A plan and what has vanished, as an import asks for them; remembered is what was said last of each list of finds:
-    an import plans anew when somebody else appended meanwhile, and one of transcripts has several rounds."""
+    """A plan and what has vanished, as an import asks for them; counted is what was said last of each list of finds:
+    an import plans anew when somebody else appended meanwhile, and a large one has several plans."""
 
     def __init__(self, plan: Plan, vanished: Vanished) -> None:
         self._plan, self._vanished = plan, vanished
         self._paths: dict[bytes, str | None] = {}
-        self._said: dict[int, tuple[list[Found], list[Change], Known]] = {}
+        self._last: list[Found] | None = None
+        self._said: list[Counter[tuple[str, str | None]]] = []
 
     def plan(self, scan: Scan, known: Known, again: bool) -> list[Change]:
         """Plan as told."""
@@ -36,7 +38,10 @@ class Listening:
             if found.draft.source is not None:
                 self._paths[found.locator_key] = found.draft.source.path
         changes = self._plan(scan, known, again)
-        self._said[id(scan.found)] = scan.found, list(changes), known
+        if scan.found is self._last:
+            self._said.pop()
+        self._said.append(Counter(self._changes(changes, known)))
+        self._last = scan.found
         return changes
 
     def vanished(
@@ -48,10 +53,9 @@ class Listening:
         self._paths.update(listed)
         return self._vanished(listed, whole, roots, unread)
 
-    def changes(self) -> Iterable[tuple[str, str | None]]:
-        """Yield what is to be done, as `new`, `changed` or `gone`, and the path where."""
-        for _, changes, known in self._said.values():
-            yield from self._changes(changes, known)
+    def changes(self) -> Counter[tuple[str, str | None]]:
+        """Return how often something is to be done: `new`, `changed` or `gone`, and the path where."""
+        return sum(self._said, Counter())
 
     def _changes(self, changes: list[Change], known: Known) -> Iterable[tuple[str, str | None]]:
         replaced = {name for change in changes if change.act in ("supersede", "propose") for name in change.ids}
@@ -91,15 +95,16 @@ class Tally:
         """Count the items of a reading, and know its kind for the sources it comes from."""
         for path in (*reading.paths, *reading.roots):
             self._of(reading.importer, path)
-        for path, items in reading.passed.items():
-            self._add(reading.importer, path, "items", items)
-        for draft in reading.drafts:
-            self._add(reading.importer, draft.source.path if draft.source is not None else None, "items")
+        for passed, items in reading.passed.items():
+            self._add(reading.importer, passed, "items", items)
+        paths = Counter(draft.source.path if draft.source is not None else None for draft in reading.drafts)
+        for at, items in paths.items():
+            self._add(reading.importer, at, "items", items)
 
     def heard(self, kind: str, listening: Listening) -> None:
         """Count what an import of a kind did, or would do."""
-        for what, path in listening.changes():
-            self._add(kind, path, what)
+        for (what, path), many in listening.changes().items():
+            self._add(kind, path, what, many)
 
     def _add(self, kind: str, path: str | None, what: str, many: int = 1) -> None:
         count = self._of(kind, path)

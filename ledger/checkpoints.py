@@ -8,15 +8,20 @@ text is read. A time within `RACY_S` of the look tells nothing (a second write m
 An entry says: at event `seq` nothing of this source was left to do. So it is trusted only while that event stands in
 the log (an older copy of the ledger knows nothing of it), while no later event touches a learning that ever stood at
 that path, and while nothing changed that reading depends on: settings, erasures, this program, its rules.
+
+Of a source of many items that did change, the items are told apart: a set of digests says which of them were as
+they are when nothing was left to do at their places (`ingest`, docs/decisions/0025). A later event takes
+a digest out of use when it touches a learning that ever stood at its place.
 Lean path: stdlib only.
 """
 
+import binascii
 import hashlib
 import hmac
 import os
 import sqlite3
 import time
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from typing import NamedTuple
 
 from ledger import place, sql_log
@@ -24,8 +29,9 @@ from ledger.errors import FileFault
 from ledger.model import Mark, schema_path
 
 ENDING = ".checkpoints"
-FORM = "checkpoints-1"
+FORM = "checkpoints-2"
 NONE = "none"
+PLACES = "places"
 
 RACY_S = 2
 """Age below which a time of change tells nothing: the coarsest file systems count in two seconds."""
@@ -35,6 +41,11 @@ MOST = 200_000
 
 RENEWED = 1_000
 """Events after which the file is written although nothing was settled, so that less has to be looked through."""
+
+DIGEST_BYTES = 16
+
+PLACES_MOST = 500_000
+"""Digests of places that are kept, 22 bytes each in the file; the sets that no import asked for longest go first."""
 
 STATE_BYTES = 64 << 20
 """Largest file that is read; a larger one is none of ours."""
@@ -51,6 +62,14 @@ TOUCHING = frozenset((
     "quarantine.released", "source.added", "source.removed",
 ))  # fmt: skip
 """Kinds of event that bear upon the sources of the learnings they touch; any other kind makes all be read again."""
+
+TOUCHING_PLACES = TOUCHING | {"learning.merged", "trust.granted"}
+"""The same for single places: whatever names the learnings that it bears upon."""
+
+HARMLESS_SETTINGS = frozenset((
+    "exposure_days", "off", "project_aliases", "robots", "scan_exclude", "scan_paths",
+))  # fmt: skip
+"""Settings that change nothing of what an item that was read becomes; which items are read they may."""
 
 
 class Look(NamedTuple):
@@ -99,6 +118,23 @@ class _Entry(NamedTuple):
     seq: int
 
 
+class _Set(NamedTuple):
+    """Digests of the places of one source, end to end, at which nothing was left to do at event `seq`."""
+
+    seq: int
+    digests: bytes
+
+
+class KnownPlaces(NamedTuple):
+    """What is known of the places of one source: digests, and the locator keys of places that were touched since."""
+
+    digests: frozenset[bytes]
+    touched: frozenset[bytes]
+
+
+NO_PLACES = KnownPlaces(frozenset(), frozenset())
+
+
 class Checkpoints:
     """The checkpoints of one ledger, read when first asked for; what is settled stands in the file after `save`.
 
@@ -118,9 +154,11 @@ class Checkpoints:
         self._path, self._ledger_id, self._key = path + ENDING, ledger_id, key
         self._connection = connection
         self._known: dict[str, _Entry] | None = None
+        self._places: dict[str, _Set] = {}
         self._hows: dict[str, str] = {}
         self._named = ("", "")
         self._is_changed = False
+        self._begun = self._head()
 
     # -- asking ------------------------------------------------------------------------------------------------------
 
@@ -144,6 +182,46 @@ class Checkpoints:
         if now.stamp:
             self._keep(self._name(now.path), entry._replace(stamp=now.stamp))
         return entry.items
+
+    def places(self, path: str, how: str) -> KnownPlaces:
+        """Return what is known of the places of a source that is read in a way; nothing when it cannot be trusted."""
+        self._entries()
+        found = self._places.get(self._set_name(path, how))
+        if found is None:
+            return NO_PLACES
+        digests, size = found.digests, DIGEST_BYTES
+        return KnownPlaces(
+            frozenset(digests[at : at + size] for at in range(0, len(digests), size)), self._touched(found.seq)
+        )
+
+    def place(self, how: str, said: bytes) -> bytes:
+        """Return the digest of what a place says, read in a way."""
+        return hmac.digest(self._key, b"checkpoint place\n%b\n%b" % (how.encode(), said), "sha256")[:DIGEST_BYTES]
+
+    def _set_name(self, path: str, how: str) -> str:
+        return self._keyed(b"places", f"{how}\n{path}".encode("utf-8", "surrogateescape"))
+
+    def _head(self) -> int:
+        row = self._connection.execute(sql_log.HEAD).fetchone()
+        return row[0] if row is not None else 0
+
+    def _holds(self, since: int) -> bool:
+        """Tell whether nothing happened after an event on which every place depends."""
+        kinds = self._kinds(since) - HARMLESS - TOUCHING_PLACES - {"setting.changed"}
+        return not kinds and self._settings(since) <= HARMLESS_SETTINGS
+
+    def _kinds(self, since: int) -> set[str]:
+        return {kind for (kind,) in self._connection.execute(sql_log.KINDS_SINCE, {"seq": since})}
+
+    def _settings(self, since: int) -> set[str]:
+        """Return the names of the settings that were changed, or changed back, after an event."""
+        rows = self._connection.execute(sql_log.SETTINGS_TOUCHED_SINCE, {"seq": since}).fetchall()
+        return {name.removeprefix("setting:").partition("@")[0] for (name,) in rows}
+
+    def _touched(self, since: int) -> frozenset[bytes]:
+        """Return the keys of the places at which learnings stood that events after one touched."""
+        rows = self._connection.execute(sql_log.LOCATORS_TOUCHED_SINCE, {"seq": since})
+        return frozenset(bytes(key) for (key,) in rows)
 
     def _entry(self, now: Look) -> _Entry | None:
         entry = self._entries().get(self._name(now.path))
@@ -173,6 +251,26 @@ class Checkpoints:
             if stamp or digest:
                 self._keep(self._name(path), _Entry(self._how(how), stamp, self._digest(digest), items, seq))
 
+    def settle_places(
+        self, path: str, how: str, passed: Mapping[bytes, bytes], read: Collection[bytes], seq: int
+    ) -> None:
+        """Remember the places of a source at which nothing was left to do at event `seq`.
+
+        Args:
+            passed: the digests by locator key of those that were not looked at; what was touched meanwhile is dropped.
+            read: the digests of those that were.
+        """
+        self._entries()
+        digests = set(read)
+        if passed:
+            touched = self._touched(self._begun)
+            digests.update(digest for key, digest in passed.items() if key not in touched)
+        name = self._set_name(path, how)
+        before = self._places.pop(name, None)
+        if digests and self._holds(self._begun):
+            self._places[name] = _Set(seq, b"".join(sorted(digests)))
+        self._is_changed = self._is_changed or self._places.get(name) != before
+
     def forget(self, paths: Iterable[str]) -> None:
         """Have these sources read again."""
         for path in paths:
@@ -183,7 +281,8 @@ class Checkpoints:
         known = self._entries()
         if not self._is_changed:
             return
-        last = max((entry.seq for entry in known.values()), default=0)
+        seqs = [*(entry.seq for entry in known.values()), *(one.seq for one in self._places.values())]
+        last = max(seqs, default=0)
         row = self._connection.execute(sql_log.HASH_AT, {"seq": last}).fetchone()
         if row is None and last:
             return
@@ -191,11 +290,23 @@ class Checkpoints:
         for name, entry in list(known.items())[-MOST:]:
             how, stamp, digest, items, seq = entry
             lines.append(f"{name} {how} {stamp or NONE} {digest or NONE} {items} {seq}")
+        lines += self._lines_of_places()
         try:
             place.replace(self._path, ("\n".join(lines) + "\n").encode("ascii"))
         except FileFault:
             return
         self._is_changed = False
+
+    def _lines_of_places(self) -> list[str]:
+        """Return a line for each set of places, the latest of them as far as they may be kept."""
+        lines: list[str] = []
+        left = PLACES_MOST * DIGEST_BYTES
+        for name, (seq, digests) in reversed(self._places.items()):
+            left -= len(digests)
+            if left >= 0:
+                told = binascii.b2a_base64(digests, newline=False).decode("ascii")
+                lines.append(f"{PLACES} {name} {seq} {told}")
+        return lines[::-1]
 
     def _keep(self, name: str, entry: _Entry) -> None:
         known = self._entries()
@@ -210,6 +321,10 @@ class Checkpoints:
         if self._known is None:
             self._known = {}
             self._known = self._trusted(self._read())
+            gone = [name for name, one in self._places.items() if not self._holds(one.seq)]
+            for name in gone:  # of what was erased no digest is kept either
+                del self._places[name]
+            self._is_changed = self._is_changed or bool(gone)
         return self._known
 
     def _read(self) -> dict[str, _Entry]:
@@ -224,22 +339,29 @@ class Checkpoints:
             if not is_ours or (bytes(row[0]).hex() if row else NONE) != hashed:
                 return {}
             for line in lines:
+                if line.startswith(f"{PLACES} "):
+                    _, name, seq, told = line.split(" ")
+                    self._places[name] = _Set(int(seq), binascii.a2b_base64(told))
+                    continue
                 name, how, stamp, digest, items, seq = line.split(" ")
                 stamp, digest = stamp.removeprefix(NONE), digest.removeprefix(NONE)
                 found[name] = _Entry(how, stamp, digest, int(items), int(seq))
+            seqs = [*(entry.seq for entry in found.values()), *(one.seq for one in self._places.values())]
+            if all(seq <= int(last) for seq in seqs):
+                return found
         except (ValueError, OverflowError):
-            return {}
-        return found if all(entry.seq <= int(last) for entry in found.values()) else {}
+            pass
+        self._places.clear()
+        return {}
 
     def _trusted(self, found: dict[str, _Entry]) -> dict[str, _Entry]:
         """Return those entries which no later event bears upon; those that remain hold at today's head."""
         if not found:
             return found
-        row = self._connection.execute(sql_log.HEAD).fetchone()
-        head, since = row[0], min(entry.seq for entry in found.values())
+        head, since = self._head(), min(entry.seq for entry in found.values())
         self._is_changed = head - since > RENEWED
-        kinds = {kind for (kind,) in self._connection.execute(sql_log.KINDS_SINCE, {"seq": since})}
-        if kinds - HARMLESS - TOUCHING:
+        kinds = self._kinds(since)
+        if kinds - HARMLESS - TOUCHING or self._settings(since):
             return {}
         touched: dict[str, int] = {}
         if kinds & TOUCHING:

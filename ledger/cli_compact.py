@@ -152,8 +152,8 @@ def _planned(ledger: "Ledger", path: str, data: bytes, text: str) -> Planned:
     from importers import compaction, files
     from importers.plan import plan, vanished
     from importers.registry import read_note
+    from ledger import arriving
     from ledger import compact as act
-    from ledger import ingest
 
     before = read_note(path, os.path.expanduser("~"))
     folder = os.path.dirname(path)
@@ -166,7 +166,7 @@ def _planned(ledger: "Ledger", path: str, data: bytes, text: str) -> Planned:
     mark = BOM if data.startswith(BOM) else b""
     after = mark + found.left.encode()
     move = act.Move(mend.Edit(path, 1, data, after, _diff(path, text, note, found)), note, found.part.encode())
-    project = ingest.placed(ledger, before.drafts[:1])[0].project
+    project = arriving.placed(ledger, before.drafts[:1])[0].project
     both = compaction.reading(before, found, note, [*names, note], project)
     now, then = (act.outlook(ledger, one, plan, vanished) for one in (before, both))
     if now != then:

@@ -185,24 +185,26 @@ def _broken(path: str, error: Exception) -> Reading:
 def narrowed(reading: Reading, chosen: Chosen) -> Reading:
     """Return a reading without what is left out; nothing of that has gone."""
     kind, since = reading.importer, chosen.since
-    out = {
-        draft.source.path
-        for draft in reading.drafts
-        if draft.source is not None and chosen.leaves_out(kind, draft.source.path)
-    }
+    said = {draft.source.path for draft in reading.drafts if draft.source is not None}
+    out = {path for path in said if chosen.leaves_out(kind, path)}
     out |= {path for path in reading.paths if not os.path.isdir(path) and chosen.leaves_out(kind, path)}
-    drafts = [draft for draft in reading.drafts if draft.source is None or draft.source.path not in out]
-    if since is not None:
-        drafts = [draft for draft in drafts if draft.observed_at is None or _seconds(draft.observed_at) >= since]
+    if since is None and not out:
+        return reading
+    drafts, left_out = [], set()
+    for draft in reading.drafts:
+        is_old = since is not None and draft.observed_at is not None and _seconds(draft.observed_at) < since
+        if not is_old and (draft.source is None or draft.source.path not in out):
+            drafts.append(draft)
+        elif draft.source is not None:
+            left_out.add(draft.source.locator)
     if len(drafts) == len(reading.drafts) and not out:
         return reading
-    kept = {id(draft) for draft in drafts}
     # A place of which something is left out was not read as a whole: nothing at it is gone.
-    whole = reading.whole - {one.source.locator for one in reading.drafts if one.source and id(one) not in kept}
+    whole = reading.whole - left_out
     unread = (*reading.unread, *(path for path in out if path is not None))
     roots = reading.roots if since is None else ()
     marks = {path: mark for path, mark in reading.marks.items() if since is None and path not in out}
-    return reading._replace(drafts=drafts, whole=whole, unread=unread, roots=roots, marks=marks)
+    return reading._replace(drafts=drafts, whole=whole, unread=unread, roots=roots, marks=marks, is_part=True)
 
 
 def without(reading: "Reading", paths: set[str]) -> "Reading":
@@ -224,9 +226,11 @@ def off_paths(ledger: "Ledger", reading: Reading) -> set[str]:
     from ledger.settings import is_off
 
     rows, machine = ledger.reader.rows(sql.SETTINGS, {}), machine_of(ledger.path)
-    off = {project for project in {draft.project for draft in reading.drafts} if is_off(rows, machine, project)}
-    sources = [draft.source for draft in reading.drafts if draft.project in off]
-    return {source.path for source in sources if source is not None and source.path is not None}
+    said: dict[str, set[str]] = {}
+    for draft in reading.drafts:
+        if draft.source is not None and draft.source.path is not None:
+            said.setdefault(draft.project, set()).add(draft.source.path)
+    return {path for project, paths in said.items() if is_off(rows, machine, project) for path in paths}
 
 
 def _seconds(moment: str) -> float:

@@ -9,10 +9,10 @@ fails before that leaves the files as they were.
 import os
 import stat
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
-from ledger import ingest, mend, place, sql_log
+from ledger import arriving, ingest, mend, place, sql_log
 from ledger.capture import Written
 from ledger.errors import Refused
 from ledger.ledger import Ledger
@@ -31,14 +31,14 @@ class Move(NamedTuple):
     text: bytes
 
 
-def known(ledger: Ledger, drafts: list[Draft]) -> frozenset[int]:
+def known(ledger: Ledger, drafts: Sequence[Draft]) -> frozenset[int]:
     """Return the lines of those entries whose every draft is a current learning of its place, with no secret masked.
 
     Raises:
         GuardFailed: the redactor or the screen could not run.
     """
     connection = ledger.store.connection()
-    found, _ = ingest.ready(ledger.store.dedup_key, ingest.placed(ledger, drafts))
+    found, _ = arriving.ready(ledger.store.dedup_key, arriving.placed(ledger, drafts))
     at = {one.locator_key for one in found}
     standing = {key: {bytes(row[0]) for row in connection.execute(sql_log.CURRENT_AT, (key,)).fetchall()} for key in at}
     lines = [

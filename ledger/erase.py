@@ -278,7 +278,11 @@ def _places(
     """
     rows = view.raw.execute(sql_log.SOURCES_OF, {"seqs": json.dumps(seqs)}).fetchall()
     texts = [
-        text for body in bodies for key, value in body.items() if key != "source" for text in needles.texts_in(value)
+        text
+        for body in bodies
+        for key, value in body.items()
+        if key not in ("source", "observed_at")  # when it was said is no part of what was said
+        for text in needles.texts_in(value)
     ]
     held = {word for text in texts for word in needles.words(text)}
     numbers = {word for word in held if any(letter.isdigit() for letter in word) and len(word) >= needles.GIVEN_CHARS}

@@ -3,21 +3,21 @@
 Importers read and plan, both pure; this module shows them what the ledger
 knows and appends what they decide, at most 500 events a transaction, all with
 one `batch`. Killed midway, what is in stays and the next scan does the rest.
-Longer than 500 lines: guards, knowledge and events of one import have no other user.
+Longer than 500 lines: guards and events of one import have no other user.
 """
 
-import json
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import partial
 from typing import Any, NamedTuple
 
-from ledger import chain, door, fold, heard, project, query, screen, sql_log
+from ledger import chain, door, screen, sql_log
+from ledger.arriving import EXPORT, Guards, placed, without_own
 from ledger.checkpoints import Checkpoints
-from ledger.errors import BadInput, LedgerError, Refused
-from ledger.fold import Act
+from ledger.errors import LedgerError, Refused
+from ledger.knowledge import Knowledge, among
 from ledger.ledger import Ledger
 from ledger.model import (
-    LOCATOR_CHARS,
-    NO_PAST,
     TRUST_NOTES,
     Actor,
     Change,
@@ -25,10 +25,8 @@ from ledger.model import (
     Draft,
     Found,
     Known,
-    KnownLearning,
     Mark,
     NewEvent,
-    Past,
     Reading,
     Scan,
     Source,
@@ -38,17 +36,19 @@ from ledger.model import (
     new_event_id,
     plain,
 )
+from ledger.standing_places import Arrivals, Places
 from ledger.store import Moment
 from ledger.view import View, content, derived_id, source_id
+
+PORTION = 2_000
+"""Drafts of places that the ledger does not know which are guarded, planned and recorded at once: what all of them hold
+need not be in memory together."""
 
 BATCH_EVENTS = 500
 """Most events of one transaction: readers wait 43 to 64 ms (p95) for such a commit, 2,000 bring no more speed."""
 
 KINDS = {"memory-notes": "memory-note"}
 """Kind of the sources an importer reads, where it is not the importer's name; for it only those can be gone."""
-
-SENSITIVE = screen.Finding("called-sensitive", "low", "Its source calls it sensitive.")
-"""Why a draft is withheld whose source says that it is about what should not be spread."""
 
 TRIES = 20
 """Plans made anew because somebody else appended meanwhile, before giving up."""
@@ -123,80 +123,6 @@ class Stale(Exception):
     """The log moved on since the plan was made."""
 
 
-def ready(
-    key: bytes,
-    drafts: Iterable[Draft],
-    markers: Mapping[str, str] | None = None,
-    held: frozenset[str] = frozenset(),
-    past: Past = NO_PAST,
-) -> tuple[list[Found], list[tuple[Draft, Diagnostic]]]:
-    """Return the drafts that may be stored, scrubbed and with their keys, and those that may not, each with a reason.
-
-    Args:
-        held: locators of drafts to withhold, whatever the screen finds.
-
-    Raises:
-        GuardFailed: the redactor or the screen could not run; nothing is stored.
-    """
-    found, refused = [], []
-    for draft in drafts:
-        assert draft.source is not None
-        try:
-            passed = door.draft(draft, markers)
-        except BadInput as error:
-            where = draft.source.path or draft.source.locator
-            message = error.message.replace("; nothing was written", "; it was left out")
-            refused.append((draft, Diagnostic(where, draft.source.line, _code(error), message)))
-            continue
-        clean = passed.draft
-        assert clean.source is not None
-        own = (SENSITIVE,) if draft.source.locator in held else ()
-        fate = past.fates.get(draft.source.locator, "")
-        found.append(
-            Found(
-                clean,
-                chain.locator_key(key, clean.source.locator),
-                chain.content_key(key, clean.problem, clean.solution, clean.project),
-                (*passed.findings, *own),
-                passed.kinds,
-                tuple(chain.locator_key(key, old) for old in past.replaced.get(draft.source.locator, ())),
-                fate,
-                _origins(past.origins.get(draft.source.locator, ())),
-            )
-        )
-    return found, refused
-
-
-def _origins(told: Iterable[Source]) -> tuple[Source, ...]:
-    """Return those of the places told that may be stored, scrubbed."""
-    kept = []
-    for place in told:
-        try:
-            kept.append(place._replace(locator=door.text("locator", place.locator, LOCATOR_CHARS)[0]))
-        except BadInput:
-            continue
-    return tuple(kept)
-
-
-def _code(error: BadInput) -> str:
-    words = [letter if letter.islower() else f"-{letter.lower()}" for letter in error.code]
-    return "".join(words).lstrip("-")
-
-
-def placed(ledger: Ledger, drafts: Sequence[Draft]) -> Sequence[Draft]:
-    """Return drafts with the projects that their places have already; for a reading of which no caller named one.
-
-    Otherwise a folder that was imported with `--project` and is scanned
-    without it would move all its learnings to another project.
-    """
-    rows = ledger.store.connection().execute(sql_log.PROJECTS_AT).fetchall()
-    places = {locator: name for name, locator in rows}
-    return [
-        draft._replace(project=places.get(draft.source.locator, draft.project)) if draft.source else draft
-        for draft in drafts
-    ]
-
-
 def run(
     ledger: Ledger,
     reading: Reading,
@@ -221,11 +147,12 @@ def run(
     Raises:
         GuardFailed, Locked, NoSpace …: what was appended before stays, the next scan does the rest.
     """
-    one = _Import(ledger, reading, plan, vanished, again)
+    one = _Import(ledger, reading, plan, vanished, again, seen, divides=not dry_run)
     one.batch = batch
     done = one.run(dry_run, progress)
     if seen is not None and not dry_run:
         seen.settle(one.settled(), one.head)
+        one.settle_places()
     return done
 
 
@@ -240,149 +167,173 @@ def found(ledger: Ledger, reading: Reading) -> list[Found]:
     return _Import(ledger, reading, lambda scan, known, again: [], lambda *_: frozenset(), again=False).found
 
 
-def _without_own(ledger: Ledger, drafts: Sequence[Draft]) -> list[Draft]:
-    """Return drafts without what an export of this very ledger says of learnings that are here.
+class _Fresh:
+    """Those drafts of a sequence that are of new places, a portion at a time."""
 
-    Whatever became of them since, it tells nothing new. One that is not here
-    was recorded in a newer copy of the ledger, or in one that went its own way.
-    """
-    own = f"export:{ledger.store.ledger_id}:"
-    named = {
-        draft.source.locator.removeprefix(own)
-        for draft in drafts
-        if draft.source and draft.source.locator.startswith(own)
-    }
-    rows = ledger.store.connection().execute(sql_log.KNOWN_AMONG, (json.dumps(sorted(named)),)) if named else []
-    here = {own + row[0] for row in rows}
-    return [draft for draft in drafts if not (draft.source and draft.source.locator in here)]
+    def __init__(self, drafts: Sequence[Draft], is_new: bytes) -> None:
+        self._drafts, self._is_new = drafts, is_new
+
+    def __len__(self) -> int:
+        return self._is_new.count(1)
+
+    def portions(self) -> Iterator[list[Draft]]:
+        """Yield the drafts, in lists of at most `PORTION`."""
+        portion: list[Draft] = []
+        for draft, is_new in zip(self._drafts if self._is_new else (), self._is_new, strict=True):
+            if is_new:
+                portion.append(draft)
+            if len(portion) == PORTION:
+                yield portion
+                portion = []
+        if portion:
+            yield portion
 
 
 class _Import:
     """One import under way."""
 
-    def __init__(self, ledger: Ledger, reading: Reading, plan: Plan, vanished: Vanished, again: bool) -> None:
+    def __init__(
+        self,
+        ledger: Ledger,
+        reading: Reading,
+        plan: Plan,
+        vanished: Vanished,
+        again: bool,
+        seen: Checkpoints | None = None,
+        *,
+        divides: bool = False,
+    ) -> None:
         self.ledger, self.reading, self.plan, self.vanished, self.again = ledger, reading, plan, vanished, again
         self.key = ledger.store.dedup_key
         self.actor = importer(reading.trust) if reading.trust <= TRUST_NOTES else edited()
         drafts = placed(ledger, reading.drafts) if reading.project is None else reading.drafts
-        others = _without_own(ledger, drafts)
+        others = without_own(ledger, drafts) if reading.importer == EXPORT else drafts
         self.own = len(drafts) - len(others)
-        self.found, refused = ready(self.key, others, self.ledger.private_markers, reading.held, reading.past)
-        self.diagnostics = [*reading.diagnostics, *(remark for _, remark in refused)]
-        # What stands at a place whose text cannot be stored has not gone: the place counts as not read.
-        unfit = [draft.source for draft, remark in refused if remark.code != "echoed"]
-        places = [place for place in unfit if place is not None]
-        self.whole = reading.whole - {place.locator for place in places}
-        self.unread = (*reading.unread, *(place.path for place in places if place.path is not None))
-        self.skipped = len(refused)
-        self._recognise_mended()
-        if reading.trust <= TRUST_NOTES:
-            self._leave_out_echoes()
+        self.places = Places(reading, self.key, seen)
+        left = self.places.to_look_at(others, again=again)
+        self.known = len(others) - len(left)
+        self.guards = Guards(ledger, reading)
+        self.guards.said.update(dict.fromkeys(self.places.sources(), False))
+        self.diagnostics: list[Diagnostic] = []
+        self.skipped = self.recorded = self.done = 0
+        self.apart: set[bytes] = set()
+        """The keys of new places that were recorded in portions, and say nothing that bears upon others."""
+        self.fresh = _Fresh(left, b"")
+        is_told_apart = reading.trust <= TRUST_NOTES and not reading.sessions and not any(reading.past)
+        if divides and is_told_apart and not again and len(left) > PORTION:
+            left, self.fresh = self._divided(left)
+        self.found = self.guards.passed(left)
         self.head = 0
         self.batch: int | None = None
         self.blocked: list[Found] = []
+        self.is_settled = True
         self.made: dict[bytes, str] = {}
         self.spots: dict[tuple[bytes, bytes], tuple[str, int]] = {}
         """Each learning this import made, and the seq of its event, by the spot of its text."""
         self.counts = dict.fromkeys((*ACTS.values(), "quarantined"), 0)
 
-    def _recognise_mended(self) -> None:
-        """Take what a place says since it was mended for what it is: the learning that replaced what stood there.
+    # -- guards ----------
 
-        The note gives those words another problem, so that the content key alone would make a second learning of them.
-        """
+    def _divided(self, drafts: Sequence[Draft]) -> "tuple[list[Draft], _Fresh]":
+        """Return the drafts of places that are known, blocked or said twice, and those of new places."""
         connection = self.ledger.store.connection()
-        for number, one in enumerate(self.found):
-            if connection.execute(sql_log.SAME_CONTENT, (one.content_key,)).fetchone() is not None:
-                continue
-            said = " ".join(one.draft.solution.split())
-            for problem, solution, key in connection.execute(sql_log.HEADS_AT, {"key": one.locator_key}).fetchall():
-                if " ".join(solution.split()) == said:
-                    draft = one.draft._replace(problem=problem, solution=solution)
-                    self.found[number] = one._replace(draft=draft, content_key=bytes(key))
+        keys = [chain.locator_key(self.key, one.source.locator if one.source else "") for one in drafts]
+        known = {bytes(key) for (key,) in among(connection, sql_log.PLACES_AMONG, set(keys))}
+        known |= Knowledge(connection, self.reading.trust).blocked() | {chain.locator_key(self.key, "")}
+        once = Counter(keys)
+        is_new = bytes(key not in known and once[key] == 1 for key in keys)
+        return [one for one, new in zip(drafts, is_new, strict=True) if not new], _Fresh(drafts, is_new)
 
-    def _leave_out_echoes(self) -> None:
-        """Leave out what only says again what was shown; a person's own edit is never weighed.
-
-        A text that the ledger knows is the plan's to decide, and so is the edit
-        of a place where the learning itself stands.
-        """
-        shown = heard.heard(self.ledger.reader)
-        if not shown:
-            return
-        says: dict[bytes, set[bytes]] = {}
-        for one in self.found:
-            says.setdefault(one.locator_key, set()).add(one.content_key)
-        projects = {name: self.ledger.reader.projects(name) for name in {one.draft.project for one in self.found}}
-        kept = []
-        for one in self.found:
-            echoed = shown.echo(_said(one.draft), projects[one.draft.project])
-            if echoed is None or self._is_settled(one, echoed.id, says[one.locator_key]):
-                kept.append(one)
-                continue
-            place = one.draft.source
-            assert place is not None
-            message = f"it only says what was shown of {echoed.id} (an echo of it); it was left out"
-            self.diagnostics.append(Diagnostic(place.path or place.locator, place.line, "echo", message))
-            self.skipped += 1
-        self.found = kept
-
-    def _is_settled(self, one: Found, echoed: str, says: set[bytes]) -> bool:
-        """Tell whether a text is known, or an edit of the very place where what it echoes stands."""
-        connection = self.ledger.store.connection()
-        if connection.execute(sql_log.SAME_CONTENT, (one.content_key,)).fetchone() is not None:
-            return True
-        stands = connection.execute(sql_log.STANDS_AT, (echoed, one.locator_key)).fetchone()
-        return stands is not None and bytes(stands[0]) not in says
+    # -- what is done ----------
 
     def run(self, dry_run: bool, progress: Progress | None) -> Imported:
-        done = 0
-        changes: list[Change] = []
+        if dry_run:
+            self.head, changes = self._planned()
+            for change in changes:
+                self._count(change)
+        else:
+            self._record_new_places(progress)
+            self._bring(self._planned, progress)
+        return self._answer()
+
+    def _record_new_places(self, progress: Progress | None) -> None:
+        """Record what bears upon nothing else, in portions; the rest of the new places is for the plan of the whole.
+
+        A text that the ledger knows may have moved here, and one that a known place
+        says too may be an edit of what stood there: both wait.
+        """
+        taken = {one.content_key for one in self.found}
+        for portion in self.fresh.portions():
+            found = self.guards.passed(portion)
+            rows = among(self.ledger.store.connection(), sql_log.CONTENTS_AMONG, {one.content_key for one in found})
+            known = taken.union(bytes(key) for key, _, batch in rows if batch is None or batch != self.batch)
+            apart = [one for one in found if one.content_key not in known]
+            self.found += (one for one in found if one.content_key in known)
+            self.apart.update(one.locator_key for one in apart)
+            self.recorded += len(apart)
+            self._bring(partial(self._planned_apart, apart), progress)
+            self.made.clear()
+            self.spots.clear()
+
+    def _planned_apart(self, found: list[Found]) -> tuple[int, list[Change]]:
+        """Return a head and what is to be done at it for new places that bear upon nothing else."""
+        head = self.ledger.store.head().seq
+        scan = Scan(found, frozenset(), frozenset())
+        connection = self.ledger.store.connection()
+        known = Knowledge(connection, self.reading.trust).of(scan, blocked=frozenset())
+        return head, self.plan(scan, known, self.again)
+
+    def _bring(self, planned: Callable[[], tuple[int, list[Change]]], progress: Progress | None) -> None:
+        """Append what a plan decides; plan anew when somebody else appended meanwhile."""
         for _ in range(TRIES):
-            head, changes = self._planned()
-            self.head = head
-            if dry_run:
-                for change in changes:
-                    self._count(change)
-                break
+            self.head, changes = planned()
             try:
                 while changes:
-                    head, step = self._append(head, changes)
-                    self.head = head
-                    done, changes = done + step, changes[step:]
+                    self.head, step = self._append(self.head, changes)
+                    self.done, changes = self.done + step, changes[step:]
                     if progress is not None:
-                        progress(done, done + len(changes))
-                break
+                        progress(self.done, max(self.done + len(changes), len(self.fresh)))
+                return
             except Stale:
                 continue
-        else:
-            raise Refused("the ledger is being written all the time; what is in stays", "run the import again")
-        return self._answer()
+        raise Refused("the ledger is being written all the time; what is in stays", "run the import again")
 
     def settled(self) -> dict[str, Mark]:
         """Return what the files were of which nothing is left to do, nor to say, after this import."""
-        told = {one.file for one in self.diagnostics}
-        said = {one.draft.source.path for one in self.found if one.draft.source is not None and not one.redacted}
-        masked = {one.draft.source.path for one in self.found if one.draft.source is not None and one.redacted}
+        told = {one.file for one in self._told()}
         return {
             path: mark
             for path, mark in self.reading.marks.items()
-            if path not in told and path not in masked and (path in said or not mark.items)
+            if path not in told and not self.guards.said.get(path, mark.items)
         }
+
+    def settle_places(self) -> None:
+        """Remember the places of which nothing is left to do, nor to say, after this import."""
+        if not self.is_settled:
+            return
+        unsettled = self.guards.unsettled.union(one.locator_key for one in self.blocked)
+        connection = self.ledger.store.connection()
+        self.places.settle(Arrivals(connection, self.found, self.spots, self.apart, unsettled), self.head)
 
     def _planned(self) -> tuple[int, list[Change]]:
         """Return a head and what is to be done at it."""
         store = self.ledger.store
         head = store.head().seq
-        whole = frozenset(chain.locator_key(self.key, locator) for locator in self.whole)
-        read = whole | {one.locator_key for one in self.found}
+        unfit = self.guards.unfit  # what stands at a place whose text cannot be stored has not gone: it was not read
+        read = self.reading.whole - self.places.locators - {place.locator for place in unfit}
+        whole = frozenset(chain.locator_key(self.key, locator) for locator in read) - self.apart
+        unread = (*self.reading.unread, *(place.path for place in unfit if place.path is not None))
+        passed = self.places.passed()
+        there = whole.union(passed, self.apart, (one.locator_key for one in self.found))
         connection = store.connection()
         kind = {"kind": KINDS.get(self.reading.importer, self.reading.importer)}
-        standing = connection.execute(sql_log.STANDING, kind).fetchall()
-        gone = self.vanished([(bytes(key), path) for _, key, path in standing], read, self.reading.roots, self.unread)
+        rows = connection.execute(sql_log.STANDING, kind)
+        standing = [row for row in rows if row[1] not in passed and row[1] not in self.apart]
+        stood = [(bytes(key), path) for _, key, path in standing]
+        gone = self.vanished(stood, there, self.reading.roots, unread)
         scan = Scan(self.found, whole, gone)
         known = Knowledge(connection, self.reading.trust).of(
-            scan, {name for name, key, _ in standing if bytes(key) in gone}
+            scan, {name for name, key, _ in standing if bytes(key) in gone}, passed
         )
         self.blocked = [] if self.again else [one for one in self.found if one.locator_key in known.blocked]
         return head, self.plan(scan, known, self.again)
@@ -443,6 +394,10 @@ class _Import:
             del view.drafts[before:]
             self.skipped += 1
             self.diagnostics.append(Diagnostic(self._where(change), None, _code_of(error), error.message))
+            if change.found is not None:
+                self.guards.unsettled.add(change.found.locator_key)
+            else:
+                self.is_settled = False  # it may bear upon any place
             return
         self._count(change)
 
@@ -533,8 +488,10 @@ class _Import:
         written = counts["recorded"] + counts["superseded"] + counts["proposed"] + counts["quarantined"]
         unchanged = (
             self.own
+            + self.known
             + sum(self.reading.passed.values())
             + len(self.found)
+            + self.recorded
             - written
             - counts["sources_added"]
             - counts["restored"]
@@ -544,16 +501,18 @@ class _Import:
         if self.batch is not None:
             self.ledger.store.refresh_counts()
             remarks.append(f"undo with `learnings undo --batch {self.batch}`")
-        masked = sum(bool(one.redacted) for one in self.found)
         places = [(one.draft.source, self.made.get(one.content_key)) for one in self.found]
         made = {place.locator: name for place, name in places if place is not None and name is not None}
         return Imported(
             self.batch, counts["recorded"], counts["superseded"], counts["retracted"],
             max(0, unchanged - len(self.blocked)), counts["proposed"], counts["quarantined"],
-            self.skipped + len(self.blocked), counts["sources_added"],
-            counts["sources_removed"], counts["restored"], masked, [*self.diagnostics, *self._skips()], remarks, (),
-            made,
+            self.skipped + self.guards.skipped + len(self.blocked), counts["sources_added"],
+            counts["sources_removed"], counts["restored"], self.guards.masked, self._told(), remarks, (), made,
         )  # fmt: skip
+
+    def _told(self) -> list[Diagnostic]:
+        """Return every remark there is to make."""
+        return [*self.reading.diagnostics, *self.guards.diagnostics, *self.diagnostics, *self._skips()]
 
     def _skips(self) -> Iterable[Diagnostic]:
         for one in self.blocked:
@@ -563,12 +522,6 @@ class _Import:
                 "what stood there was erased, so it was skipped; once it says that no more, import it with --again"
             )
             yield Diagnostic(path, line, "erased-place", message)
-
-
-def _said(draft: Draft) -> str:
-    """Return what a draft says; a problem that only names the notes it stands in says nothing."""
-    own = query.telling(draft.problem) - query.telling(draft.project) - {"notes", "general"}
-    return f"{draft.problem}\n{draft.solution}" if own else draft.solution
 
 
 MAKES = {"record": "learning.recorded", "supersede": "learning.superseded", "propose": "learning.proposed"}
@@ -591,111 +544,3 @@ ACTS = {
 
 def _code_of(error: LedgerError) -> str:
     return "not-legal" if isinstance(error, Refused) else "refused"
-
-
-class Knowledge:
-    """What the ledger holds of the places and texts of a scan, as `plan` needs it."""
-
-    def __init__(self, connection: Any, trust: int) -> None:
-        self._connection = connection
-        self._trust = trust
-        self._made: dict[str, KnownLearning] = {}
-
-    def of(self, scan: Scan, leaving: set[str]) -> Known:
-        """Return everything known about a scan; `leaving` are learnings with a source that has gone."""
-        locators = sorted({one.locator_key for one in scan.found} | scan.whole | scan.gone)
-        texts = sorted({one.content_key for one in scan.found})
-        by_locator = {key: self._learnings(sql_log.AT_LOCATOR, key) for key in locators}
-        by_content = {key: self._learnings(sql_log.SAME_CONTENT, key) for key in texts}
-        under = sorted((self._learning(name) for name in leaving), key=lambda one: -one.seq)
-        return Known(
-            {key: ones for key, ones in by_locator.items() if ones},
-            {key: ones for key, ones in by_content.items() if ones},
-            under,
-            self._blocked(),
-            self._trust,
-        )
-
-    def _learnings(self, statement: str, key: bytes) -> list[KnownLearning]:
-        return [self._learning(row[0]) for row in self._connection.execute(statement, (key,)).fetchall()]
-
-    def _blocked(self) -> frozenset[bytes]:
-        """Return the locator keys that erasures block, until a person has the place read again."""
-        rows = self._connection.execute(sql_log.BLOCKED).fetchall()
-        since = {bytes.fromhex(key): seq for seq, data in rows for key in json.loads(data)}
-        return frozenset(key for key, seq in since.items() if self._added(key) < seq)
-
-    def _added(self, key: bytes) -> int:
-        return self._connection.execute(sql_log.ADDED_LAST, (key,)).fetchone()[0] or 0
-
-    def _learning(self, name: str) -> KnownLearning:
-        if name not in self._made:
-            self._made[name] = self._make(name)
-        return self._made[name]
-
-    def _make(self, name: str) -> KnownLearning:
-        connection = self._connection
-        row = dict(zip(sql_log.LEARNING_COLUMNS, connection.execute(sql_log.LEARNING, (name,)).fetchone(), strict=True))
-        acts = project.touching(connection, (name,))
-        live = fold.alive(acts)
-        state = fold.state(fold.fold(name, acts))
-        stands: dict[bytes, str] = {}
-        stood, undone, key_of = set(), set(), {}
-        for source, key, event_seq, to_seq in connection.execute(sql_log.ALL_SOURCES, (name,)).fetchall():
-            if key is None:
-                continue
-            key_of[source] = bytes(key)
-            stood.add(bytes(key))
-            if to_seq is None:
-                stands[bytes(key)] = source
-            if event_seq not in live:
-                undone.add(bytes(key))
-        removed_in_vain = {
-            key_of.get(act.data["source"]) for act in acts if act.kind == "source.removed" and act.seq not in live
-        }
-        refusal = _own_refusal(acts, live)
-        return KnownLearning(
-            name,
-            row["seq"],
-            acts[-1].seq,
-            state,
-            max(row["trust"], fold.trust(name, acts)),
-            bytes(row["content_key"]) if row["content_key"] is not None else None,
-            stands,
-            frozenset(stood),
-            refusal.seq if refusal is not None and refusal.trust <= self._trust else None,
-            self._heads(name, acts, live, state),
-            frozenset(undone),
-            frozenset(key for key in removed_in_vain if key in stands),
-            "\n".join((row["problem"] or "", row["solution"] or "")),
-            refusal is not None and refusal.trust > self._trust,
-            _is_restored(acts, live),
-            tuple((old, bytes(key)) for old, key in connection.execute(sql_log.MERGED_PLACES, (name,)).fetchall()),
-        )
-
-    def _heads(self, name: str, acts: list[Act], live: set[int], state: str) -> tuple[tuple[str, int], ...]:
-        """Return the live heads of a chain with their trust; see `KnownLearning`."""
-        heads = self._live_heads(name)
-        if not heads and state not in ("current", "superseded"):
-            creating = next((act for act in acts if act.stream == name and act.kind in fold.CREATING), None)
-            for old in creating.data.get("supersedes", ()) if creating else ():
-                heads.update(self._live_heads(old))
-        return tuple(sorted(heads.items()))
-
-    def _live_heads(self, name: str) -> dict[str, int]:
-        found = {}
-        for (head,) in self._connection.execute(sql_log.HEADS, {"id": name}).fetchall():
-            found[head] = fold.trust(head, project.touching(self._connection, (head,)))
-        return found
-
-
-def _is_restored(acts: list[Act], live: set[int]) -> bool:
-    """Tell whether somebody undid an importer's retraction."""
-    return any(act.kind == "learning.retracted" and act.channel == "import" and act.seq not in live for act in acts)
-
-
-def _own_refusal(acts: list[Act], live: set[int]) -> Act | None:
-    """Return an importer's live retract or reject; None when there is none or a person made it."""
-    kinds = ("learning.retracted", "proposal.rejected")
-    found = [act for act in acts if act.kind in kinds and act.seq in live]
-    return found[-1] if found and found[-1].channel == "import" else None

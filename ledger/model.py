@@ -6,7 +6,7 @@ but the standard library and nothing that reads a file or the environment.
 
 import os
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 CATEGORIES = ("practice", "bug-fix", "tool-pref", "pattern", "workflow", "env")
@@ -252,7 +252,9 @@ class Known(NamedTuple):
 
     `by_locator` lists, for every locator of the scan (found, whole or gone),
     the learnings that ever stood there; `by_content` those of the same text,
-    wherever; `under_roots` those with a live source below the scanned roots.
+    wherever; `under_roots` those with a live source below the scanned roots;
+    `beside` those of their chains that stood at places which are as they were,
+    and are therefore no part of the scan.
     """
 
     by_locator: dict[bytes, list[KnownLearning]]
@@ -260,6 +262,7 @@ class Known(NamedTuple):
     under_roots: list[KnownLearning]
     blocked: frozenset[bytes]
     trust: int
+    beside: Sequence[KnownLearning] = ()
 
 
 class Scan(NamedTuple):
@@ -366,12 +369,13 @@ class Reading(NamedTuple):
     `marks` are what the files were that were read completely and without a
     remark, by path; `passed` counts by path the drafts of sources that were
     not read, because nothing of them had changed (they stand in `unread`).
+    `is_part` says that drafts were left out on purpose, such as older ones.
     """
 
     importer: str
     trust: int
     paths: tuple[str, ...]
-    drafts: list[Draft]
+    drafts: Sequence[Draft]
     whole: frozenset[str]
     roots: tuple[str, ...]
     unread: tuple[str, ...]
@@ -384,6 +388,7 @@ class Reading(NamedTuple):
     past: Past = NO_PAST
     marks: Mapping[str, Mark] = {}
     passed: Mapping[str, int] = {}
+    is_part: bool = False
 
 
 def plain(value: Any) -> Any:

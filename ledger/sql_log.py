@@ -153,10 +153,26 @@ EVENTS_OF_COMMAND = (
 
 STANDING = """SELECT learning_id, locator_key, path FROM source
 WHERE to_seq IS NULL AND locator_key IS NOT NULL AND kind = :kind"""
-AT_LOCATOR = """SELECT DISTINCT l.id FROM source AS s JOIN learning AS l ON l.id = s.learning_id
-WHERE s.locator_key = ? ORDER BY l.seq DESC"""
 STANDS_AT = """SELECT l.content_key FROM source AS s JOIN learning AS l ON l.id = s.learning_id
 WHERE s.learning_id = ? AND s.locator_key = ? AND s.to_seq IS NULL"""
+_KEYS = """WITH RECURSIVE n (at) AS (SELECT 1 UNION ALL SELECT at + 32 FROM n WHERE at + 32 <= length(:keys)),
+keys (key) AS MATERIALIZED (SELECT substr(:keys, at, 32) FROM n)"""
+"""Many keys in one blob, end to end: asked for one by one, those of 50,000 drafts take longer than their plan."""
+
+LOCATORS_AMONG = f"""{_KEYS}
+SELECT k.key, l.id FROM keys AS k CROSS JOIN source AS s ON s.locator_key = k.key
+JOIN learning AS l ON l.id = s.learning_id ORDER BY l.seq DESC, s.source_id"""
+PLACES_AMONG = f"""{_KEYS}
+SELECT k.key FROM keys AS k WHERE EXISTS (SELECT 1 FROM source AS s WHERE s.locator_key = k.key)"""
+CONTENTS_AMONG = f"""{_KEYS}
+SELECT k.key, l.id, l.batch FROM keys AS k CROSS JOIN learning AS l ON l.content_key = k.key ORDER BY l.seq DESC"""
+REPLACED_AMONG = f"""{_KEYS}
+SELECT DISTINCT k.key FROM keys AS k CROSS JOIN source AS s ON s.locator_key = k.key
+JOIN learning_state AS t ON t.learning_id = s.learning_id AND t.to_seq IS NULL WHERE t.state = 'superseded'"""
+"""The places at which ever stood what something else took the place of."""
+
+CONTENTS_AT = """SELECT l.content_key FROM source AS s JOIN learning AS l ON l.id = s.learning_id
+WHERE s.locator_key = ? AND s.to_seq IS NULL AND l.content_key IS NOT NULL ORDER BY l.seq"""
 CURRENT_AT = """SELECT l.content_key FROM source AS s JOIN learning AS l ON l.id = s.learning_id
 JOIN learning_state AS t ON t.learning_id = l.id AND t.to_seq IS NULL
 WHERE s.locator_key = ? AND s.to_seq IS NULL AND t.state = 'current' AND l.content_key IS NOT NULL
@@ -175,6 +191,10 @@ WHERE learning_id = ? AND kind <> 'origin' ORDER BY source_id, from_seq"""
 KINDS_SINCE = "SELECT DISTINCT kind FROM event WHERE seq > :seq"
 PATHS_TOUCHED_SINCE = """SELECT s.path, max(t.seq) FROM touch AS t JOIN source AS s ON s.learning_id = t.id
 WHERE t.seq > :seq AND s.path IS NOT NULL GROUP BY s.path"""
+LOCATORS_TOUCHED_SINCE = """SELECT DISTINCT s.locator_key FROM touch AS t JOIN source AS s ON s.learning_id = t.id
+WHERE t.seq > :seq AND s.locator_key IS NOT NULL"""
+SETTINGS_TOUCHED_SINCE = """SELECT DISTINCT id FROM touch
+WHERE seq > :seq AND id >= 'setting:' AND id < 'setting;' ORDER BY id"""
 BLOCKED = """SELECT seq, json_extract(data, '$.blocked') FROM event
 WHERE kind = 'payload.erased' AND json_array_length(data, '$.blocked') > 0 ORDER BY seq"""
 ADDED_LAST = "SELECT max(event_seq) FROM source WHERE locator_key = ?"

@@ -14,7 +14,7 @@ from foreign import database, export, observation, put
 
 from importers.plan import plan, vanished
 from importers.registry import scan_paths
-from ledger import checkpoints, ingest
+from ledger import checkpoints, ingest, standing_places
 from ledger import export as exporting
 from ledger.ledger import Ledger
 from ledger.model import Draft
@@ -69,6 +69,8 @@ class Sources:
 def sources(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Sources]:
     """Return the sources; transactions are small, so that an import has many."""
     monkeypatch.setattr(ingest, "BATCH_EVENTS", 6)
+    monkeypatch.setattr(ingest, "PORTION", 3)
+    monkeypatch.setattr(standing_places, "MANY", 1)
     monkeypatch.setattr(checkpoints, "RACY_S", -3_600)
     made = Sources(tmp_path / "sources")
     yield made
