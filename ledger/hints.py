@@ -1,13 +1,15 @@
 """Tell which of many short texts occur in a longer one, without looking for each of them.
 
 Rules are tried where one of their hints occurs. Looking for 660 hints in a text of 600 characters, one after the
-other, took 0.2 ms, and most texts hold a handful. A hint without white space lies within one word of the text, so
-what a word holds is found once and remembered: most words come again. The answers are those of `hint in text`.
+other, took 0.2 ms, and most texts hold a handful. The longest word of a hint lies within one word of the text, so
+what a word holds is found once and remembered: most words come again. A word here is letters alone, as bytes: paths,
+numbers and commits are new in each text, and their letters are not. The answers are those of `hint in text`.
 Pure and lean: stdlib only.
 """
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
-from typing import Any
+from typing import Any, Generic, TypeVar
 
 from ledger import needed
 
@@ -21,63 +23,62 @@ TEXTS_FEW = 100
 HINTS_FEW = 16
 """Hints up to which each is looked for by itself."""
 
+PART_MIN = 3
+"""Fewest bytes of a word that is looked for within other words."""
 
-class Remembered:
+_Word = TypeVar("_Word", str, bytes)
+_Group = dict[bytes, tuple[str, ...]]
+_Groups = list[tuple[frozenset[bytes], _Group]]
+_LETTERS = bytes(code if code > 127 or chr(code).isalpha() else 32 for code in range(256))
+
+
+def words_of(text: str) -> set[bytes]:
+    """Return the words of a text in UTF-8, each once: what stands between ASCII characters that are no letters."""
+    return set(text.encode("utf-8", "surrogatepass").translate(_LETTERS).split())
+
+
+class Remembered(Generic[_Word]):
     """Answers by word, made when first asked for; the oldest half is forgotten when there are too many."""
 
-    def __init__(self, make: Callable[[str], tuple[Any, ...]]) -> None:
-        self._make = make
-        self.latest: dict[str, tuple[Any, ...]] = {}
-        self._older: dict[str, tuple[Any, ...]] = {}
+    def __init__(self, make: Callable[[_Word], tuple[Any, ...]]) -> None:
+        self._make: Callable[[_Word], tuple[Any, ...]] = make
+        self.latest: dict[_Word, tuple[Any, ...]] = {}
+        self._older: dict[_Word, tuple[Any, ...]] = {}
+        self._answers: dict[tuple[Any, ...], tuple[Any, ...]] = {}
 
-    def __call__(self, word: str) -> tuple[Any, ...]:
+    def __call__(self, word: _Word) -> tuple[Any, ...]:
         """Return the answer for a word that is not among `latest`."""
         found = self._older.get(word)
         if found is None:
             found = self._make(word)
             if len(word) > WORD_CHARS:
                 return found
+            found = self._answers.setdefault(found, found)  # many words have the same
         self.latest[word] = found
         if len(self.latest) >= WORDS_MAX:
             self._older = self.latest.copy()
             self.latest.clear()
+            self._answers.clear()
         return found
 
 
 class Hints:
-    """Hints, by their number, and what is known of words."""
+    """Texts that are looked for in longer ones, and what is known of words."""
 
-    def __init__(self, hints: Sequence[str]) -> None:
-        self._hints = hints
-        self._by_start: dict[str, list[tuple[str, int]]] = {}
-        self._short: list[tuple[str, int]] = []
-        self._spans = frozenset(at for at, hint in enumerate(hints) if hint.split() != [hint])
-        self._blank = [at for at, hint in enumerate(hints) if not hint.split()]
-        self._of_three: dict[str, list[int]] = {}
-        for at, hint in enumerate(hints):
-            part = max(hint.split(), key=len, default="")
-            if len(part) > 3:
-                self._by_start.setdefault(part[:4], []).append((part, at))
-            elif len(part) == 3:
-                self._of_three.setdefault(part, []).append(at)
-            elif part:
-                self._short.append((part, at))
-        self._known = Remembered(self._within)
+    def __init__(self, hints: Iterable[str]) -> None:
+        self._part = {hint: _part_of(hint) for hint in hints}
+        self._starting: dict[bytes, list[bytes]] = {}
+        for part in dict.fromkeys(self._part.values()):
+            if part and part[:1] != b" ":
+                self._starting.setdefault(part[:PART_MIN], []).append(part)
+        self._whole = {part.strip(): part for part in self._part.values() if part[:1] == b" "}
+        self._known = Remembered(self.within)
 
-    def among(self, text: str, words: Iterable[str] | None = None) -> list[int]:
-        """Return the numbers of the hints that occur in a text; `words` are those of the text, where they are at hand.
-
-        In no order.
-        """
-        found = self.parts(set(text.split()) if words is None else words)
-        found.update(self._blank)
-        return [at for at in found if at not in self._spans or self._hints[at] in text]
-
-    def parts(self, words: Iterable[str]) -> set[int]:
-        """Return the numbers of the hints of which the longest word lies within one of these words."""
+    def parts(self, text: str) -> set[bytes]:
+        """Return the parts of hints that occur in a text, and the empty one of those that must be looked for."""
         latest, new = self._known.latest, self._known
-        found: set[int] = set()
-        for word in words:
+        found = {b""}
+        for word in words_of(text):
             known = latest.get(word)
             if known is None:
                 known = new(word)
@@ -85,18 +86,28 @@ class Hints:
                 found.update(known)
         return found
 
-    def _within(self, word: str) -> tuple[int, ...]:
-        """Return the numbers of the hints of which the longest part lies within a word."""
-        found = [number for part, number in self._short if part in word]
-        by_start, of_three = self._by_start, self._of_three
-        for at in range(len(word) - 2):
-            three = word[at : at + 3]
-            if three in of_three:
-                found += of_three[three]
-            started = by_start.get(word[at : at + 4])
-            if started is not None:
-                found += [number for part, number in started if word.startswith(part, at)]
+    def by_part(self, hints: Iterable[str]) -> _Group:
+        """Return some of the hints by their parts."""
+        found: dict[bytes, tuple[str, ...]] = {}
+        for hint in sorted(hints):
+            found[self._part[hint]] = (*found.get(self._part[hint], ()), hint)
+        return found
+
+    def within(self, word: bytes) -> tuple[bytes, ...]:
+        """Return the parts of hints that a word holds."""
+        found = [self._whole[word]] if word in self._whole else []
+        for at in range(len(word) - PART_MIN + 1):
+            likely = self._starting.get(word[at : at + PART_MIN], ())
+            found += [part for part in likely if word.startswith(part, at)]
         return tuple(found)
+
+
+def _part_of(hint: str) -> bytes:
+    """Return what tells that a hint may occur: the longest of its words, with blanks around if it is whole in it."""
+    first, *others = hint.encode("utf-8", "surrogatepass").translate(_LETTERS).split(b" ")
+    parts = [b" %b " % word for word in others[:-1] if word]
+    parts += [word for word in (first, *others[-1:]) if len(word) >= PART_MIN]
+    return max(parts, key=lambda part: len(part.strip()), default=b"")
 
 
 class Ruled:
@@ -107,39 +118,56 @@ class Ruled:
 
     def __init__(self, hinted: Sequence[tuple[str, int]], sources: Sequence[str]) -> None:
         """Take hints, each with the number of its pattern, and the patterns."""
-        self._hinted, self._rules, self._sources = hinted, [rule for _, rule in hinted], sources
-        self._hints = Hints([hint for hint, _ in hinted])
-        self._words = Hints(())
-        self._needs: list[tuple[tuple[frozenset[int], ...], ...]] | None = None
+        self._hinted, self._sources = hinted, sources
+        self._seen: Counter[bytes] = Counter()
+        self._read([((),) for _ in sources])
         self._left = TEXTS_FEW
 
     def among(self, text: str) -> list[int]:
         """Return the numbers of the patterns that are worth trying, ascending."""
-        self._left -= 1
-        if not self._left:
-            self._read_needs()
-        if len(self._rules) < HINTS_FEW:
+        if len(self._hinted) < HINTS_FEW:
             return sorted({rule for hint, rule in self._hinted if hint in text})
-        words = set(text.split())
-        rules = sorted({self._rules[at] for at in self._hints.among(text, words)})
-        needs = self._needs
-        if needs is None or not rules:
-            return rules
-        there = self._words.parts(words)
-        return [rule for rule in rules if any(_is_open(way, there) for way in needs[rule])]
+        if self._left:
+            self._seen.update(words_of(text))
+            self._left -= 1
+            if not self._left:
+                self._read([needed.ways(source) for source in self._sources])
+        parts = self._hints.parts(text)
+        held = [ways for part in parts if part in self._by_part for word, ways in self._by_part[part] if word in text]
+        ways = [self._ways[number] for number in set().union(*held)]
+        return sorted({rule for rule, others in ways if _is_open(others, text, parts)})
 
-    def _read_needs(self) -> None:
-        read = [needed.ways(source) for source in self._sources]
-        words = sorted({word for ways in read for way in ways for group in way for word in group})
-        number = {word: at for at, word in enumerate(words)}
-        self._words = Hints(words)
-        self._needs = [
-            tuple(tuple(frozenset(map(number.__getitem__, group)) for group in way) for way in ways) for ways in read
-        ]
+    def _read(self, needs: list[tuple[tuple[frozenset[str], ...], ...]]) -> None:
+        """Arrange what patterns need: each way by the parts of that group which was seen least."""
+        words = {word for ways in needs for way in ways for group in way for word in group}
+        self._hints = Hints([*(hint for hint, _ in self._hinted), *words])
+        seen = Counter({b"": TEXTS_FEW})
+        for seen_word, times in self._seen.items():
+            seen.update(dict.fromkeys(self._hints.within(seen_word), times))
+        self._ways: list[tuple[int, _Groups]] = []
+        by_word: dict[str, list[int]] = {}
+        hints_of: list[list[str]] = [[] for _ in needs]
+        for hint, rule in self._hinted:
+            hints_of[rule].append(hint)
+        for rule, (ways, hints) in enumerate(zip(needs, hints_of, strict=True)):
+            for way in ways:
+                groups = sorted(
+                    map(self._hints.by_part, (*way, hints)), key=lambda group: sum(seen[part] for part in group)
+                )
+                for word in (word for words in groups[0].values() for word in words):
+                    by_word.setdefault(word, []).append(len(self._ways))
+                self._ways.append((rule, [(frozenset(group), group) for group in groups[1:]]))
+        self._by_part = {
+            part: [(word, by_word[word]) for word in words] for part, words in self._hints.by_part(by_word).items()
+        }
 
 
-def _is_open(way: tuple[frozenset[int], ...], there: set[int]) -> bool:
-    return not any(group.isdisjoint(there) for group in way)
+def _is_open(groups: _Groups, text: str, parts: set[bytes]) -> bool:
+    """Tell whether a text with these parts holds a word of each group."""
+    for told, _ in groups:
+        if told.isdisjoint(parts):
+            return False
+    return all(any(word in text for part in told & parts for word in group[part]) for told, group in groups)
 
 
 _made: dict[int, tuple[Any, Any]] = {}

@@ -10,9 +10,10 @@ Lean path: stdlib only.
 
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
+from ledger.hints import Remembered
 from ledger.model import schema_path
 
 _PIECE = (
@@ -33,26 +34,28 @@ _END, _MARK, _OTHER = ";", ",", "."
 class Order(NamedTuple):
     """A rule: the patterns over letters that a text must have, the first of which says where the order stands.
 
-    `needs` holds for each step the letters of which one must occur, so that most rules are passed over unread;
-    a text that has one of the letters of `unless` is no such order.
+    `needs` has a bit for each step, of which a letter must occur, so that most rules are passed over unread;
+    a text with a letter of `unless` is no such order.
     """
 
-    number: int
-    row: dict[str, Any]
-    needs: tuple[frozenset[str], ...]
+    needs: int
+    unless: int
     patterns: tuple[str, ...]
-    unless: frozenset[str]
+    row: dict[str, Any]
 
 
 class _Rules(NamedTuple):
-    """The rule file, arranged for reading: `by_letter` holds the orders whose rarest step a letter can be."""
+    """The rule file, arranged for reading.
 
-    words: dict[str, str]
-    phrases: dict[str, tuple[tuple[list[str], str, str], ...]]
-    forms: re.Pattern[str]
-    form_letters: tuple[str, ...]
+    `read` tells letters and words of a stretch without white space, `phrases` stand by their first two words, and
+    `bits` are those of the steps that a letter can be; `needs` are those of the orders, by their numbers.
+    """
+
+    read: Remembered[str]
+    phrases: dict[tuple[str, str], tuple[tuple[list[str], str, str], ...]]
     orders: tuple[Order, ...]
-    by_letter: dict[str, tuple[Order, ...]]
+    bits: dict[str, int]
+    needs: tuple[tuple[int, int], ...]
 
 
 _rules: _Rules | None = None
@@ -73,15 +76,16 @@ def given(text: str) -> Iterator[tuple[int, int, int]]:
         OSError, ValueError, KeyError, re.error: the rule file is missing or wrong.
     """
     rules = _loaded()
-    code, spans = _read(rules, text)
-    letters = set(code)
-    likely = {order.number: order for letter in letters for order in rules.by_letter.get(letter, ())}
-    for number in sorted(likely):
-        order = likely[number]
-        if not letters.isdisjoint(order.unless) or any(letters.isdisjoint(need) for need in order.needs):
-            continue
-        if all(_pattern(source).search(code) for source in order.patterns[1:]):
+    code = _read(rules, text)
+    there = 0
+    for letter in set(code):
+        there |= rules.bits.get(letter, 0)
+    spans: list[tuple[int, int]] = []
+    for number in [number for number, needs in rules.needs if there & needs == needs]:
+        order = rules.orders[number]
+        if not there & order.unless and all(_pattern(source).search(code) for source in order.patterns[1:]):
             for match in _pattern(order.patterns[0]).finditer(code):
+                spans = spans or [(0, 0), *(token.span() for token in _tokens(text))]
                 yield number, spans[match.start()][0], spans[match.end() - 1][1]
 
 
@@ -92,44 +96,77 @@ def _pattern(source: str) -> re.Pattern[str]:
     return known
 
 
-def _read(rules: _Rules, text: str) -> tuple[str, list[tuple[int, int]]]:
-    """Return the letters of a text, and the place in the text that each stands for.
+def _tokens(text: str) -> Iterator[re.Match[str]]:
+    """Yield what each letter of a text after the first stands for."""
+    return _pattern(_PIECE).finditer(_pattern(_HYPHEN).sub(" ", text) if "-" in text or "–" in text else text)
 
+
+def _read(rules: _Rules, text: str) -> str:
+    """Return the letters of a text.
+
+    No token but an empty line holds white space, so that what a stretch without any is read as can be remembered.
     A phrase adds its kinds to those of its last word, or of its first where it is an act ("turn off").
     """
-    code, spans, words = [_END], [(0, 0)], [""]
-    for token in _pattern(_PIECE).finditer(_pattern(_HYPHEN).sub(" ", text)):
-        part = token.lastgroup
-        word = "" if part else _plain(token[0])
-        code.append(_letter(rules, word) if word else (_END if part == "end" else _MARK))
-        spans.append(token.span())
-        words.append(word)
-    taken = 0
-    for at, word in enumerate(words):
-        for phrase, first, last in rules.phrases.get(word, ()):
-            if words[at : at + len(phrase)] == phrase:
-                end = at + len(phrase) - 1
+    code, words, latest = [_END], [""], rules.read.latest
+    breaks = -1
+    for line in text.split("\n"):
+        breaks += 1
+        chunks = line.split()
+        if chunks and breaks:
+            code.append(_END if breaks > 1 else _MARK)
+            words.append("")
+        for chunk in chunks:
+            letters, ones = latest.get(chunk) or rules.read(chunk)
+            code += letters
+            words += ones
+            breaks = 0
+    if breaks:
+        code.append(_END if breaks > 1 else _MARK)
+    taken, following = 0, words[1:]
+    pairs = enumerate(zip(words, following, strict=False))
+    for at, pair in [(at, pair) for at, pair in pairs if pair in rules.phrases]:
+        for phrase, first, last in rules.phrases[pair]:
+            end = at + len(phrase)
+            if words[at:end] == phrase:
                 code[at] = first or code[at]
                 if last and end > taken:
-                    code[end], taken = last, end
+                    code[end - 1], taken = last, end
                 break
-    return "".join(code), spans
+    return "".join(code)
+
+
+def _chunk(letter: Callable[[str], str], told: frozenset[str], chunk: str) -> tuple[str, tuple[str, ...]]:
+    """Return the letters of a stretch of text without white space, and its words; those of no phrase are all one.
+
+    A mark is the empty word, which some phrases end in.
+    """
+    code, words = "", []
+    for token in _tokens(chunk):
+        part = token.lastgroup
+        word = "" if part else _plain(token[0])
+        code += letter(word) if word else (_END if part == "end" else _MARK)
+        words.append(word if word in told else _OTHER)
+    return code, tuple(words)
 
 
 def _plain(word: str) -> str:
     return word if word.isalpha() else word.replace("’", "'").rstrip(".:/'-") or word
 
 
-def _letter(rules: _Rules, word: str) -> str:
-    """Return the letter of a word by itself."""
-    known = rules.words.get(word)
-    if known is None and not word.isalpha():
-        match = rules.forms.fullmatch(word)
-        if match and match.lastindex:
-            return rules.form_letters[match.lastindex - 1]
-        if word.endswith("'s"):
-            known = rules.words.get(word[:-2])
-    return known or _OTHER
+def _letters(words: dict[str, str], forms: re.Pattern[str], form_letters: tuple[str, ...]) -> Callable[[str], str]:
+    """Return what tells the letter of a word by itself."""
+
+    def letter(word: str) -> str:
+        known = words.get(word)
+        if known is None and not word.isalpha():
+            match = forms.fullmatch(word)
+            if match and match.lastindex:
+                return form_letters[match.lastindex - 1]
+            if word.endswith("'s"):
+                known = words.get(word[:-2])
+        return known or _OTHER
+
+    return letter
 
 
 def _loaded() -> _Rules:
@@ -152,22 +189,29 @@ def _arranged(data: dict[str, Any]) -> _Rules:
     for held, letter in letters.items():
         for kind in held:
             having[kind] = having.get(kind, "") + letter
-    phrases: dict[str, list[tuple[list[str], str, str]]] = {}
+    phrases: dict[tuple[str, str], list[tuple[list[str], str, str]]] = {}
     for phrase in sorted((phrase for phrase in kinds if len(phrase) > 1), key=len, reverse=True):
         first, last = parts[phrase]
-        phrases.setdefault(phrase[0], []).append((list(phrase), letters.get(first, ""), letters.get(last, "")))
-    found = tuple(_order(having, number, row) for number, row in enumerate(data["orders"]))
-    by_letter: dict[str, list[Order]] = {}
-    for order in found:
-        for letter in min(order.needs, key=len):
-            by_letter.setdefault(letter, []).append(order)
-    return _Rules(
+        entry = (list(phrase), letters.get(first, ""), letters.get(last, ""))
+        phrases.setdefault((phrase[0], phrase[1]), []).append(entry)
+    groups: dict[str, int] = {}
+    found = tuple(_order(having, groups, row) for row in data["orders"])
+    bits: dict[str, int] = {}
+    for together, bit in groups.items():
+        for one in together:
+            bits[one] = bits.get(one, 0) | bit
+    told = frozenset(word for phrase in kinds if len(phrase) > 1 for word in phrase)
+    letter_of = _letters(
         {phrase[0]: letters[last] for phrase, (_, last) in parts.items() if len(phrase) == 1},
-        {first: tuple(entries) for first, entries in phrases.items()},
         re.compile("|".join(f"({row['pattern']})" for row in data["forms"])),
         tuple(letters[frozenset(row["kinds"])] for row in data["forms"]),
+    )
+    return _Rules(
+        Remembered(lambda chunk: _chunk(letter_of, told, chunk)),
+        {pair: tuple(entries) for pair, entries in phrases.items()},
         found,
-        {letter: tuple(entries) for letter, entries in by_letter.items()},
+        bits,
+        tuple((number, order.needs) for number, order in enumerate(found)),
     )
 
 
@@ -201,7 +245,7 @@ def _parts(
     )
 
 
-def _order(having: dict[str, str], number: int, row: dict[str, Any]) -> Order:
+def _order(having: dict[str, str], groups: dict[str, int], row: dict[str, Any]) -> Order:
     texts = [row["order"]] if "order" in row else []
     texts += row.get("with", ())
     patterns = ["".join(_step(having, step) for step in text.split()) for text in texts]
@@ -209,9 +253,14 @@ def _order(having: dict[str, str], number: int, row: dict[str, Any]) -> Order:
         ahead = "".join(f"(?=[^;]*?{_step(having, step)})" for step in row["meet"])
         patterns.insert(0, f"(?<={_END}){ahead}[^;]")
     steps = [*row.get("meet", ()), *" ".join(texts).split()]
-    needs = [frozenset(_having(having, step)) for step in steps if step[0].isalpha() and not step.endswith("?")]
-    unless = frozenset("".join(_having(having, kind) for kind in row.get("unless", ())))
-    return Order(number, row, tuple(needs), tuple(patterns), unless)
+    needed = {_having(having, step) for step in steps if step[0].isalpha() and not step.endswith("?")}
+    unless = "".join(_having(having, kind) for kind in row.get("unless", ()))
+    return Order(sum(_bit(groups, letters) for letters in needed), _bit(groups, unless), tuple(patterns), row)
+
+
+def _bit(groups: dict[str, int], letters: str) -> int:
+    """Return the bit which says that one of these letters occurs."""
+    return groups.setdefault(letters, 1 << len(groups)) if letters else 0
 
 
 def _having(having: dict[str, str], step: str) -> str:
