@@ -28,8 +28,8 @@ from ledger.turns_file import ADD_WORDS, drop, rescrub, writable, writing
 if TYPE_CHECKING:
     from ledger.ledger import Ledger
 
-BATCH, BATCH_CHARS = 1_000, 4_000_000
-"""Turns that are written in one transaction, a tenth of a second, and most characters that wait for it."""
+BATCH, BATCH_CHARS = 2_000, 4_000_000
+"""Turns that are written in one transaction, a fifth of a second, and most characters that wait for it."""
 
 CAPS = {"person": 8_000, "summary": 8_000, "agent": 2_500, "robot": 2_000, "client": 240, "tool": 240}
 """Characters that are kept of a turn by who speaks: scrubbing a megabyte costs 0.15 s, and tools write most."""
