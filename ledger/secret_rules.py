@@ -116,7 +116,7 @@ def _begins(source: str, hint: str) -> bool:
         while items and _width(*items[0]) == 0:
             items.pop(0)
         return [("LITERAL", ord(letter)) for letter in hint] == [(str(op), value) for op, value in items[: len(hint)]]
-    except (ImportError, AttributeError, TypeError, ValueError):
+    except (ImportError, AttributeError, TypeError, ValueError, re.error):
         return False
 
 
