@@ -6,10 +6,9 @@ the hint itself is there is for whoever tries its rules.
 Lean path: stdlib only.
 """
 
-import re
 from typing import NamedTuple
 
-from ledger.secret_rules import Hinted, Rule, Rules
+from ledger.secret_rules import Rule, Rules
 from ledger.secret_view import beyond
 
 STARTS, SHAPES, SHORT, NAMES = range(4)
@@ -17,6 +16,9 @@ STARTS, SHAPES, SHORT, NAMES = range(4)
 
 RUNS_MAX, RUN_CHARS = 30_000, 24
 """Runs that are remembered, in each of two generations, and the longest of them: few longer ones come again."""
+
+TEXTS_FEW = 8
+"""Texts after which signs are made: that takes as long as they do without, and a hook has fewer."""
 
 _LETTERS = bytes(code if code < 128 and chr(code).isalpha() else 32 for code in range(256))
 """Makes a blank of every byte that is no letter of ASCII."""
@@ -35,47 +37,54 @@ class Tried(NamedTuple):
 class Memory:
     """The hints of a set of rules, and what is known of runs of letters; `clean` are short texts without a secret.
 
-    The sign of a hint is its longest run of letters.
+    The sign of a hint is its longest run of letters. Signs are made when so many texts have come that it pays.
     """
 
     def __init__(self, rules: Rules) -> None:
         self.clean: dict[str, None] = {}
-        self.tried: list[Tried] = []
-        self._always: list[int] = []
-        self._of_sign: dict[str, list[int]] = {}
-        for table, rows in enumerate((rules.starts, rules.shapes, rules.short, rules.contexts)):
-            self._add(table, rows)
-        self._first_short = len(rules.starts) + len(rules.shapes)
-        self._hints = list(self._of_sign.values())
-        self._by_start: dict[str, list[tuple[str, int]]] = {}
-        for number, sign in enumerate(self._of_sign):
-            self._by_start.setdefault(sign[:3], []).append((sign, number))
-        self._short = [one for start, ones in self._by_start.items() if len(start) < 3 for one in ones]
-        self._starts = frozenset(tuple(start) for start in self._by_start)
+        tables = enumerate((rules.starts, rules.shapes, rules.short, rules.contexts))
+        self._tried = [Tried(table, hint, ruled) for table, rows in tables for hint, ruled, _ in rows]
         self._foreign = [(beyond(hint.casefold())[:1], Tried(NAMES, hint, ruled)) for hint, ruled, _ in rules.foreign]
         self._letters = frozenset(letter for letter, _ in self._foreign)
+        self._left = TEXTS_FEW
+        self._is_made = False
         self._latest: dict[str, Signs] = {}
         self._older: dict[str, Signs] = {}
 
-    def _add(self, table: int, rows: Hinted) -> None:
-        for hint, rules, _ in rows:
-            sign = _sign(hint)
-            of_it = self._of_sign.setdefault(sign, []) if len(sign.strip()) > 1 else self._always
-            of_it.append(len(self.tried))
-            self.tried.append(Tried(table, hint, rules))
-
     def among(self, text: str) -> tuple[list[Tried], list[Tried]]:
         """Return the hints that may stand in a text, in the order of the rules: those of long words, and the others."""
-        runs = set(text.encode("ascii", "replace").translate(_LETTERS).decode().split())
-        found = [*self._always]
-        for sign in self._signs(runs):
-            found += self._hints[sign]
-        found.sort()
-        in_words = [self.tried[number] for number in found if number < self._first_short]
-        in_text = [self.tried[number] for number in found[len(in_words) :]]
+        if self._left:
+            self._left -= 1
+            low = text.lower()
+            likely = [one for one in self._tried if one.hint in (low if one.table == NAMES else text)]
+        else:
+            likely = self._likely(text)
+        in_words = [one for one in likely if one.table <= SHAPES]
         letters = self._letters.intersection(beyond(text).casefold())
-        foreign = [tried for letter, tried in self._foreign if letter in letters] if letters else []
-        return in_words, in_text + foreign
+        foreign = [one for letter, one in self._foreign if letter in letters] if letters else []
+        return in_words, likely[len(in_words) :] + foreign
+
+    def _likely(self, text: str) -> list[Tried]:
+        if not self._is_made:
+            self._make_signs()
+        found = [*self._always]
+        for sign in self._signs(set(_runs(text))):
+            found += self._hints[sign]
+        return [self._tried[number] for number in sorted(found)]
+
+    def _make_signs(self) -> None:
+        of_sign: dict[str, list[int]] = {}
+        self._always: list[int] = []
+        for number, one in enumerate(self._tried):
+            sign = _sign(one.hint)
+            (of_sign.setdefault(sign, []) if len(sign.strip()) > 1 else self._always).append(number)
+        self._hints = list(of_sign.values())
+        self._by_start: dict[str, list[tuple[str, int]]] = {}
+        for number, sign in enumerate(of_sign):
+            self._by_start.setdefault(sign[:3], []).append((sign, number))
+        self._short = [one for start, ones in self._by_start.items() if len(start) < 3 for one in ones]
+        self._starts = frozenset(tuple(start) for start in self._by_start)
+        self._is_made = True
 
     def _signs(self, runs: set[str]) -> set[int]:
         """Return the numbers of the signs within runs; those that are not known are looked through together."""
@@ -108,10 +117,12 @@ class Memory:
         return told
 
 
+def _runs(text: str) -> list[str]:
+    return text.encode("ascii", "replace").translate(_LETTERS).decode().split()
+
+
 def _sign(hint: str) -> str:
     """Return the longest run of letters of a hint, with a blank at each end where something else stands beside it."""
     low = hint.lower()
-    found = max(re.finditer("[a-z]+", low), key=lambda run: run.end() - run.start(), default=None)
-    if found is None:
-        return ""
-    return " " * (found.start() > 0) + found[0] + " " * (found.end() < len(low))
+    run = max(_runs(low), key=len, default="")
+    return " " * (not low.startswith(run)) + run + " " * (not low.endswith(run))

@@ -19,6 +19,7 @@ PIECES = st.one_of(
 )
 TEXTS = st.lists(PIECES, max_size=8).map("".join)
 MEMORY = Memory(RULES)
+MEMORY._left = 0
 """One for all texts, as in an import: what it knows of runs comes from those before."""
 
 
@@ -34,15 +35,21 @@ def standing(text: str) -> list[tuple[int, str]]:
     return found + [(NAMES, hint) for hint, *_ in RULES.foreign if hint in folded]
 
 
+def named(memory: Memory, text: str) -> list[str]:
+    """Return the hints that are named and stand in a text."""
+    in_words, in_text = memory.among(text)
+    return [one.hint for one in (*in_words, *in_text) if (one.table, one.hint) in standing(text)]
+
+
 @given(TEXTS)
 def test_a_hint_that_stands_in_a_text_is_named(text: str) -> None:
     """In the order of the rules, whatever stands beside it and whatever was looked through before."""
     in_words, in_text = MEMORY.among(text)
-    named = [(one.table, one.hint) for one in (*in_words, *in_text)]
+    told = [(one.table, one.hint) for one in (*in_words, *in_text)]
 
     there = standing(text)
 
-    assert [one for one in named if one in set(there)] == there
+    assert [one for one in told if one in set(there)] == there
     assert {one.table for one in in_words} <= {STARTS, SHAPES}
 
 
@@ -54,12 +61,13 @@ def test_most_hints_are_not_named() -> None:
 
 
 def test_runs_are_forgotten_and_looked_through_again(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Of two generations the older goes; the answers stay."""
+    """Of two generations the older goes, and before there are enough texts none is kept; the answers stay."""
     monkeypatch.setattr(secret_hints, "RUNS_MAX", 3)
+    monkeypatch.setattr(secret_hints, "TEXTS_FEW", 4)
     memory = Memory(RULES)
     given_texts = ["my password here", "nothing at all of it", "token", "my password here", "x" * 99 + "token"] * 3
 
-    assert [memory.among(text) for text in given_texts] == [MEMORY.among(text) for text in given_texts]
+    assert [named(memory, text) for text in given_texts] == [named(MEMORY, text) for text in given_texts]
 
 
 def test_a_shape_that_begins_with_its_hint_is_found_as_before() -> None:
