@@ -6,6 +6,7 @@ the hint itself is there is for whoever tries its rules.
 Lean path: stdlib only.
 """
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 from ledger.secret_rules import Rule, Rules
@@ -23,7 +24,7 @@ TEXTS_FEW = 8
 _LETTERS = bytes(code if code < 128 and chr(code).isalpha() else 32 for code in range(256))
 """Makes a blank of every byte that is no letter of ASCII."""
 
-Signs = tuple[int, ...]
+Numbers = tuple[int, ...]
 
 
 class Tried(NamedTuple):
@@ -35,9 +36,9 @@ class Tried(NamedTuple):
 
 
 class Memory:
-    """The hints of a set of rules, and what is known of runs of letters; `clean` are short texts without a secret.
+    """The hints of a set of rules; `clean` are short texts without a secret.
 
-    The sign of a hint is its longest run of letters. Signs are made when so many texts have come that it pays.
+    What is known of runs of letters is made when so many texts have come that it pays.
     """
 
     def __init__(self, rules: Rules) -> None:
@@ -47,36 +48,34 @@ class Memory:
         self._foreign = [(beyond(hint.casefold())[:1], Tried(NAMES, hint, ruled)) for hint, ruled, _ in rules.foreign]
         self._letters = frozenset(letter for letter, _ in self._foreign)
         self._left = TEXTS_FEW
-        self._is_made = False
-        self._latest: dict[str, Signs] = {}
-        self._older: dict[str, Signs] = {}
+        self._signs: _Signs | None = None
 
     def among(self, text: str) -> tuple[list[Tried], list[Tried]]:
         """Return the hints that may stand in a text, in the order of the rules: those of long words, and the others."""
-        if self._left:
-            self._left -= 1
-            low = text.lower()
-            likely = [one for one in self._tried if one.hint in (low if one.table == NAMES else text)]
-        else:
-            likely = self._likely(text)
+        likely = self._likely(text)
         in_words = [one for one in likely if one.table <= SHAPES]
         letters = self._letters.intersection(beyond(text).casefold())
         foreign = [one for letter, one in self._foreign if letter in letters] if letters else []
         return in_words, likely[len(in_words) :] + foreign
 
     def _likely(self, text: str) -> list[Tried]:
-        if not self._is_made:
-            self._make_signs()
-        found = [*self._always]
-        for sign in self._signs(set(_runs(text))):
-            found += self._hints[sign]
-        return [self._tried[number] for number in sorted(found)]
+        if self._left > 0:
+            self._left -= 1
+            low = text.lower()
+            return [one for one in self._tried if one.hint in (low if one.table == NAMES else text)]
+        if self._signs is None:
+            self._signs = _Signs([one.hint for one in self._tried])
+        return list(map(self._tried.__getitem__, self._signs.hints(text)))
 
-    def _make_signs(self) -> None:
+
+class _Signs:
+    """What tells that a hint may stand in a text: its longest run of letters, within a run of letters of the text."""
+
+    def __init__(self, hints: Sequence[str]) -> None:
         of_sign: dict[str, list[int]] = {}
         self._always: list[int] = []
-        for number, one in enumerate(self._tried):
-            sign = _sign(one.hint)
+        for number, hint in enumerate(hints):
+            sign = _sign(hint)
             (of_sign.setdefault(sign, []) if len(sign.strip()) > 1 else self._always).append(number)
         self._hints = list(of_sign.values())
         self._by_start: dict[str, list[tuple[str, int]]] = {}
@@ -84,9 +83,17 @@ class Memory:
             self._by_start.setdefault(sign[:3], []).append((sign, number))
         self._short = [one for start, ones in self._by_start.items() if len(start) < 3 for one in ones]
         self._starts = frozenset(tuple(start) for start in self._by_start)
-        self._is_made = True
+        self._latest: dict[str, Numbers] = {}
+        self._older: dict[str, Numbers] = {}
 
-    def _signs(self, runs: set[str]) -> set[int]:
+    def hints(self, text: str) -> list[int]:
+        """Return the numbers of the hints that may stand in a text, ascending."""
+        found = [*self._always]
+        for sign in self._among(set(_runs(text))):
+            found += self._hints[sign]
+        return sorted(found)
+
+    def _among(self, runs: set[str]) -> set[int]:
         """Return the numbers of the signs within runs; those that are not known are looked through together."""
         latest, older = self._latest, self._older
         new = runs.difference(latest)
@@ -100,9 +107,9 @@ class Memory:
                 self._latest, self._older = {}, latest
         return set().union(*found)
 
-    def _read(self, runs: set[str]) -> dict[str, Signs]:
+    def _read(self, runs: set[str]) -> dict[str, Numbers]:
         """Return for each run the signs in it."""
-        told: dict[str, Signs] = dict.fromkeys(runs, ())
+        told: dict[str, Numbers] = dict.fromkeys(runs, ())
         joined = " ".join(["", *runs, ""])
         low = joined.lower()
         likely = [*self._short]
