@@ -44,7 +44,7 @@ class Forms:
 
 
 class _Parts:
-    """The branches of forms, and by word those that a text with this word may match."""
+    """The branches of forms, and by word those that a text of ASCII with this word may match."""
 
     def __init__(self, sources: Mapping[str, str]) -> None:
         of_word: dict[str, list[int]] = {}
@@ -59,7 +59,7 @@ class _Parts:
                 way = () if others else way
                 for word in min(way, key=_how_common, default=()):
                     of_word.setdefault(word.lower(), []).append(len(self._branches))
-                if not way:
+                if not way and not _is_foreign(part):
                     self._always[name].append(len(self._branches))
                 self._branches.append(part)
             self._of_form[name] = frozenset(range(first, len(self._branches))).difference(self._always[name])
@@ -88,6 +88,16 @@ class _Parts:
         if isinstance(branch, str):
             branch = self._branches[at] = re.compile(branch, re.IGNORECASE)
         return branch.search(text) is not None
+
+
+def _is_foreign(source: str) -> bool:
+    """Tell whether all that a pattern matches holds a certain letter that is not ASCII."""
+    try:
+        from re import _parser  # type: ignore[attr-defined]
+
+        return any(str(op) == "LITERAL" and value > 127 for op, value in _parser.parse(source))
+    except (ImportError, AttributeError, TypeError, ValueError):
+        return False
 
 
 def _how_common(group: needed.Group) -> tuple[int, int]:
