@@ -84,10 +84,12 @@ _PROSE = (".md", ".txt", ".rst", ".adoc")
 _TESTS = re.compile(
     r"(?i)(?:\A|[/\\])(?:tests?|specs?|__tests__)[/\\]|[._-](?:test|spec)\.\w+\Z|(?:\A|[/\\])test_[^/\\]+\Z"
 )
-_NAMED = re.compile(
-    r"(?i)(?:error|exception|fatal|panic(?:ked)?|denied|refused|cannot|can't|could not|couldn't|failed|failure"
-    r"|undefined|not found|no such|invalid|mismatch|expected|unable|missing|unknown|unresolved|killed)\b"
-)
+_NAMING = (
+    "error", "exception", "fatal", "panic", "panicked", "denied", "refused", "cannot", "can't", "could not", "couldn't",
+    "failed", "failure", "undefined", "not found", "no such", "invalid", "mismatch", "expected", "unable", "missing",
+    "unknown", "unresolved", "killed",
+)  # fmt: skip
+_NAMED = re.compile(rf"(?i)(?:{'|'.join(_NAMING)})\b")
 _THROWN = re.compile(r"^\s*(?:[\w.]+\.)?\w*(?:Error|Exception|Warning|Interrupt|Exit)\b(?::|$|\s-)")
 
 
@@ -229,9 +231,15 @@ def error_of(text: str, cwd: str | None) -> str | None:
         return None
     lines = filled if len(filled) <= 2 * LINES_MAX else [*filled[:LINES_MAX], *filled[-LINES_MAX:]]
     thrown = [line for line in lines if _THROWN.match(line)]
-    named = next((line for line in lines if _NAMED.search(line)), lines[0])
+    named = next(filter(_is_named, lines), lines[0])
     best = thrown[-1] if thrown else named
     return _shown(best.replace(f"{cwd}/", "") if cwd and len(cwd) > 1 else best)
+
+
+def _is_named(line: str) -> bool:
+    """Tell whether a line names an error; most hold none of the words, and letters that are not ASCII may be some."""
+    low = line.lower()
+    return (not line.isascii() or any(map(low.__contains__, _NAMING))) and _NAMED.search(line) is not None
 
 
 def _edit(old: str | None, new: str | None) -> str:

@@ -8,8 +8,6 @@ complaint, a tale. Forms, never words of a trade. All patterns are for lower
 case, with plain apostrophes and what stands in quotes taken out. A long module, because it is one table.
 """
 
-import re
-
 _C = r"(?:\A|[,;–—]\s*|\s-\s|\b(?:and|but|so|also|und|et|y|e|en|и|,)\s+)(?:please |bitte |por favor,? |per favore,? )?"
 """Where a clause begins."""
 
@@ -521,12 +519,3 @@ GOES_ON = (
     r"|используй|мы используем|我们用|用|代わりに)\b"
 )
 """How a sentence begins that says what to do instead of what the one before it forbids."""
-
-_patterns: dict[str, re.Pattern[str]] = {}
-
-
-def found(name: str, source: str, text: str) -> bool:
-    """Tell whether a pattern, made on first use, is in a text."""
-    if name not in _patterns:
-        _patterns[name] = re.compile(source, re.IGNORECASE)
-    return _patterns[name].search(text) is not None

@@ -12,6 +12,7 @@ from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
 from importers import doubts, linked, norms, speech
+from importers.forms import Forms
 from importers.subjects import WORDS, categorised
 from ledger import echo, private, prompt, query
 
@@ -38,6 +39,13 @@ RULES = {**speech.RULES, **norms.RULES}
 
 SIGNS = {**speech.SIGNS, **norms.SIGNS}
 REFUSALS = {**speech.REFUSALS, **doubts.REFUSALS}
+
+_FORMS = Forms({
+    **RULES, **REFUSALS, "announces": linked.ANNOUNCES, "recalls": linked.RECALLS, "own_lists": linked.OWN_LISTS,
+    "goes_on": speech.GOES_ON, "goes_on_too": linked.GOES_ON, "told_by": doubts.TOLD_BY, "leads": speech.LEADS,
+    "documents": speech.DOCUMENTS, "labels": speech.LABELS, "lists": speech.LISTS, "payloads": speech.PAYLOADS,
+})  # fmt: skip
+has = _FORMS.has
 
 _QUOTED = re.compile(
     r'"[^"\n]{2,}"|“[^”\n]{2,}”|«[^»\n]{2,}»|„[^“”\n]{2,}[“”]|「[^」\n]{2,}」|『[^』\n]{2,}』|‘[^’\n]{2,}’'
@@ -88,7 +96,7 @@ class _Turn:
     def take(self, one: Statement) -> None:
         """Take the next sentence."""
         is_short = len(one.text) <= GOES_ON_CHARS
-        if is_short and speech.found("recalls", linked.RECALLS, one.text):
+        if is_short and has("recalls", one.text):
             self._recall(one)
             return
         before = self.before.text if self.before is not None else ""
@@ -106,7 +114,7 @@ class _Turn:
             self.end = one.at + len(one.text)
         else:
             self.end = 0
-        self.is_announced = is_short and speech.found("announces", linked.ANNOUNCES, one.text)
+        self.is_announced = is_short and has("announces", one.text)
 
     def _recall(self, one: Statement) -> None:
         """Keep the sentence before one that asks to remember it."""
@@ -125,21 +133,21 @@ class _Turn:
 def _is_told(sentence: str) -> bool:
     """Tell whether a part of a sentence is what somebody else says."""
     plain = sentence.lower()
-    return speech.found("reports", speech.REFUSALS["reports"], plain) or speech.found("told_by", doubts.TOLD_BY, plain)
+    return has("reports", plain) or has("told_by", plain)
 
 
 def _goes_on(sentence: str) -> bool:
     """Tell whether a sentence says what is to be done instead of what the one before forbids, or why."""
     return (
         len(sentence) <= GOES_ON_CHARS
-        and (speech.found("goes_on", speech.GOES_ON, sentence) or speech.found("goes_on_too", linked.GOES_ON, sentence))
+        and (has("goes_on", sentence) or has("goes_on_too", sentence))
         and not _is_refused(sentence)
     )
 
 
 def _is_refused(plain: str, *, is_sure: bool = False) -> bool:
     reasons = (name for name in REFUSALS if not is_sure or name != doubts.ONLY_SPECIFIED)
-    return any(speech.found(name, REFUSALS[name], plain) for name in reasons)
+    return any(has(name, plain) for name in reasons)
 
 
 def lays_down(sentence: str, *, is_announced: bool = False) -> bool:
@@ -155,18 +163,16 @@ def lays_down(sentence: str, *, is_announced: bool = False) -> bool:
     heads = {bare, plain}
     families = _families(plain)
     lead = _LEAD.match(bare)
-    if lead is not None and not any(speech.found(name, RULES[name], lead.group()) for name in families):
+    if lead is not None and not any(has(name, lead.group()) for name in families):
         heads = {bare[: lead.end()]} if not _is_short(lead.group()) else {bare, bare[lead.end() :]}
     elif lead is not None:
         heads.add(bare[lead.end() :])
     sure = [name for name in norms.SURE if name in families]
     is_sure = is_announced or any(
-        speech.found(name, RULES[name], head)
-        for name in sure
-        for head in (heads | {bare} if name in norms.TAILS else heads)
+        has(name, head) for name in sure for head in (heads | {bare} if name in norms.TAILS else heads)
     )
     others = (name for name in families if name not in norms.SURE)
-    if not is_sure and not any(speech.found(name, RULES[name], head) for name in others for head in heads):
+    if not is_sure and not any(has(name, head) for name in others for head in heads):
         return False
     if is_sure:
         bare, plain = (re.sub(doubts.POLITE, r"\1", re.sub(doubts.TAGS, "", text)) for text in (bare, plain))
@@ -186,12 +192,12 @@ def _families(plain: str) -> list[str]:
 
 def _is_short(lead: str) -> bool:
     """Tell whether what stands before a colon only opens a sentence (`no:`, `btw:`), and names nobody who says it."""
-    return speech.found("leads", speech.LEADS, lead)
+    return has("leads", lead)
 
 
 def _own(text: str) -> Iterator[str]:
     """Yield the sentences of a turn that are a person's own."""
-    if speech.found("documents", speech.DOCUMENTS, text.lstrip()):
+    if has("documents", text.lstrip()):
         return
     for listed in _lines(_FENCE.sub("\n", text)):
         start = 0
@@ -213,9 +219,7 @@ def _listed(text: str) -> Iterator[str]:
         item = _ITEM.match(line)
         if is_listed and item:
             yield line[item.end() :].strip()
-        is_listed = (is_listed and item is not None) or speech.found(
-            "own_lists", linked.OWN_LISTS, line[:SENTENCE_CHARS]
-        )
+        is_listed = (is_listed and item is not None) or has("own_lists", line[:SENTENCE_CHARS])
 
 
 def _lines(text: str) -> Iterator[str]:
@@ -227,16 +231,16 @@ def _lines(text: str) -> Iterator[str]:
     for number in filled:
         line = lines[number].strip()
         head = line[:SENTENCE_CHARS]
-        if speech.found("labels", speech.LABELS, head) and len(filled) > 1:
+        if has("labels", head) and len(filled) > 1:
             return
         if line.startswith(">") or number not in kept:
             continue
-        is_listed = speech.found("lists", speech.LISTS, head) or (is_listed and _ITEM.match(line) is not None)
+        is_listed = has("lists", head) or (is_listed and _ITEM.match(line) is not None)
         if len(filled) > 1 and not is_listed and (_ITEM.match(line) or prompt.is_pasted(line)) and not _is_marked(line):
             continue
         yield line
         is_last = number == filled[-1]
-        leads_over = line.endswith((":", "：")) or speech.found("payloads", speech.PAYLOADS, head)
+        leads_over = line.endswith((":", "：")) or has("payloads", head)
         if not is_last and not is_listed and leads_over:
             return
 
@@ -257,7 +261,7 @@ def _is_marked(line: str) -> bool:
     """Tell whether a line asks to be remembered, whatever it looks like."""
     plain = re.sub(speech.OPENINGS, "", line[:SENTENCE_CHARS].lower())
     names = ("remembers",) if _ITEM.match(line) else ("remembers", "from_now")
-    return any(speech.found(name, speech.RULES[name], plain) for name in names)
+    return any(has(name, plain) for name in names)
 
 
 def subject_of(sentence: str, before: str | None = None) -> str:
@@ -286,7 +290,7 @@ def category_of(sentence: str) -> tuple[str, str]:
     """Return category and confidence of a statement, by its words; a tool put in the place of another is sure."""
     plain = sentence.lower()
     names = frozenset(re.findall(r"[a-z]+", plain))
-    if speech.found("instead", speech.RULES["instead"], plain) and names & frozenset(WORDS["tool-pref"].split()):
+    if has("instead", plain) and names & frozenset(WORDS["tool-pref"].split()):
         return "tool-pref", "sure"
     category, _ = categorised("", sentence)
     if category == "bug-fix":

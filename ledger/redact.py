@@ -9,14 +9,15 @@ Lean path: stdlib only.
 """
 
 import re
-from collections.abc import Callable, Iterator, Sequence
-from typing import NamedTuple, TypeVar
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
 
 from ledger import secret_rules, secret_view
 from ledger.errors import GuardFailed
 from ledger.hints import made_of
+from ledger.secret_hints import NAMES, STARTS, Memory, Tried
 from ledger.secret_judge import NAMES_REACH, Value, is_drawn, is_named_value, is_rest, is_secret
-from ledger.secret_rules import Hinted, Rule, Rules, pattern
+from ledger.secret_rules import Rule, Rules, pattern
 from ledger.secret_view import View
 
 RULES_VERSION: int
@@ -44,7 +45,6 @@ CLEAN_CHARS, CLEAN_MAX = 200, 2_000
 """Length up to which a text without a secret is remembered, and how many: an import says projects and paths again
 and again."""
 
-_T = TypeVar("_T")
 _LOWER = {upper: upper + 32 for upper in range(65, 91)}
 
 
@@ -80,7 +80,7 @@ def scrub(text: str) -> Scrubbed:
         OSError, ValueError, KeyError, re.error: the rule file is missing or wrong; store nothing.
     """
     rules = secret_rules.loaded()
-    clean = made_of(rules, lambda _: {})
+    clean = made_of(rules, Memory).clean
     if text in clean:
         return Scrubbed(text, ())
     marks: list[_Span] = []
@@ -192,29 +192,37 @@ def _outside_marks(text: str, spans: list[_Span]) -> Iterator[_Span]:
 
 def _search(rules: Rules, text: str, *, is_unpacked: bool = False) -> Iterator[_Span]:
     """Yield every stretch a rule replaces, in no order; what was unpacked from base64 is not unpacked again."""
+    in_words, in_text = made_of(rules, Memory).among(text)
+    said = [word for word in text.split() if len(word) >= LONG_WORD or word[0] in "-/"]
+    mixed = pattern("mixed")
+    long = list(dict.fromkeys([word for word in said if len(word) >= LONG_WORD and mixed.search(word)]))
+    if long:
+        yield from _in_words(in_words, text, long)
+        if not is_unpacked and pattern("packed").search("\n".join(long)):
+            yield from _packed(rules, text)
     folded = text.lower()
     if len(folded) != len(text):
         folded = text.translate(_LOWER)
-    probe = text if text.isascii() else text.encode("ascii", "ignore").decode()
-    said = dict.fromkeys(text.split())
-    mixed = pattern("mixed")
-    long = [word for word in said if len(word) >= LONG_WORD and mixed.search(word)]
-    if long:
-        words = "\n".join(long)
-        yield from _each(rules.starts, words, text, text, _started)
-        yield from _each(rules.shapes, words, text, long, _worded)
-        if not is_unpacked and pattern("packed").search(words):
-            yield from _packed(rules, text)
-    packed = "\n".join(said)
-    if probe is not text:
-        packed = packed.encode("ascii", "ignore").decode()
-    yield from _each(rules.short, packed, text, ((0, len(text)),), _shaped, probe)
-    yield from _each(rules.contexts, packed.lower(), text, folded, _named, probe.lower())
-    if probe is not text:
-        yield from _each(rules.foreign, folded, text, folded, _named)
+    for table, hint, ruled in in_text:
+        if table == NAMES:
+            yield from _all_named(ruled, hint, text, folded)
+        elif hint in text:
+            for rule in ruled:
+                yield from _shaped(rule, hint, text, ((0, len(text)),))
     options = [word for word in said if word[0] in "-/"]
-    if options or "|" in packed or "htpasswd" in packed:
-        yield from _each(rules.commands, f" {' '.join(options)} ", text, text, _named, probe)
+    if options or "|" in text or "htpasswd" in text:
+        probe = f" {' '.join(options)} "
+        for hint, ruled, is_phrase in rules.commands:
+            if is_phrase or hint in probe:
+                yield from _all_named(ruled, hint, text, text)
+
+
+def _in_words(hints: Sequence[Tried], text: str, long: Sequence[str]) -> Iterator[_Span]:
+    """Yield the tokens that the long words of a text, each once, make likely."""
+    words = "\n".join(long)
+    for table, hint, ruled in hints:
+        for rule in ruled if hint in words else ():
+            yield from _started(rule, hint, text) if table == STARTS else _worded(rule, hint, text, long)
 
 
 def _packed(rules: Rules, text: str) -> Iterator[_Span]:
@@ -225,28 +233,9 @@ def _packed(rules: Rules, text: str) -> Iterator[_Span]:
             break
 
 
-def _each(
-    table: Hinted,
-    probe: str,
-    text: str,
-    where: _T,
-    way: Callable[[Rule, str, str, _T], Iterator[_Span]],
-    whole: str | None = None,
-) -> Iterator[_Span]:
-    """Yield what the rules find whose hint occurs.
-
-    `probe` holds each word once, or each option of a command line; hints of
-    several words are looked for in the `whole` text.
-    """
-    for hint, ruled, is_phrase in table:
-        if hint in (whole if is_phrase and whole is not None else probe):
-            for rule in ruled:
-                yield from way(rule, hint, text, where)
-
-
-def _started(rule: Rule, start: str, text: str, _folded: str) -> Iterator[_Span]:
+def _started(rule: Rule, start: str, text: str) -> Iterator[_Span]:
     """Yield the tokens that begin with `start`, read on where a line was wrapped."""
-    shape = re.compile(rule.source, rule.flags)
+    shape = secret_rules.shape(rule)
     place = text.find(start)
     while place >= 0:
         match = shape.match(text, place)
@@ -285,26 +274,53 @@ def _wrapped(rule: Rule, shape: re.Pattern[str], text: str, place: int, end: int
 
 def _worded(rule: Rule, hint: str, text: str, words: Sequence[str]) -> Iterator[_Span]:
     """Yield the matches of a pattern in long words; `words` are those of the text, each once."""
-    shape = re.compile(rule.source, rule.flags)
+    shape = secret_rules.shape(rule)
     if any(hint in word and shape.search(word) for word in words):
         yield from _shaped(rule, hint, text, [match.span() for match in pattern("long").finditer(text)])
 
 
 def _shaped(rule: Rule, hint: str, text: str, stretches: Sequence[tuple[int, int]]) -> Iterator[_Span]:
     """Yield the matches of a pattern in stretches with `hint`; with a reach, the values that follow each match."""
-    shape = re.compile(rule.source, rule.flags)
+    shape = secret_rules.shape(rule)
     group = "v" if "v" in shape.groupindex else 0
     for start, end in stretches:
-        for match in shape.finditer(text, start, end) if text.find(hint, start, end) >= 0 else ():
+        for match in _matches(rule, hint, text, start, end) if text.find(hint, start, end) >= 0 else ():
             if rule.reach:
                 yield from _following(rule, text, match.end(), 0, _limit(rule, text, match.end()), "")
             elif is_secret(rule.check, Value(match[group], between=match[0]), match[group]):
                 yield _Span(*match.span(group), rule.order, rule.kind)
 
 
+def _matches(rule: Rule, hint: str, text: str, start: int, end: int) -> Iterator[re.Match[str]]:
+    """Yield the matches of a rule in a stretch: looked for at its hint, where all that it matches begins with that."""
+    shape = secret_rules.shape(rule)
+    if not secret_rules.begins(rule, hint):
+        yield from shape.finditer(text, start, end)
+        return
+    place = text.find(hint, start, end)
+    while place >= 0:
+        match = shape.match(text, place, end)
+        if match:
+            yield match
+        place = text.find(hint, match.end() if match else place + 1, end)
+
+
+def _all_named(rules: Sequence[Rule], hint: str, text: str, folded: str) -> Iterator[_Span]:
+    """Yield what the rules of a hint find; most of them match at none of its places."""
+    places = []
+    place = folded.find(hint) if hint.strip() in folded else -1  # a blank at its end makes a search slow
+    while place >= 0:
+        places.append(place)
+        place = folded.find(hint, place + len(hint))
+    for rule in rules if places else ():
+        match = secret_rules.shape(rule).match
+        if any(match(text, place) for place in places):
+            yield from _named(rule, hint, text, folded)
+
+
 def _named(rule: Rule, hint: str, text: str, folded: str) -> Iterator[_Span]:
     """Yield the values that stand after a telling name; the rule's pattern begins at each place of `hint`."""
-    shape = re.compile(rule.source, rule.flags)
+    shape = secret_rules.shape(rule)
     place = folded.find(hint)
     seen = 0
     while place >= 0:

@@ -56,6 +56,8 @@ class Rules(NamedTuple):
     pairs: str
     patterns: dict[str, str]
     compiled: dict[str, re.Pattern[str]]
+    shapes_of: dict[tuple[str, int], re.Pattern[str]]
+    begun: dict[tuple[str, str], bool]
 
 
 _rules: Rules | None = None
@@ -88,6 +90,45 @@ def pattern(name: str) -> re.Pattern[str]:
     return found
 
 
+def shape(rule: Rule) -> re.Pattern[str]:
+    """Return what a rule matches, made on first use; Python itself keeps 512 patterns, fewer than there are rules."""
+    shapes = (_rules or loaded()).shapes_of
+    found = shapes.get((rule.source, rule.flags))
+    if found is None:
+        found = shapes[rule.source, rule.flags] = re.compile(rule.source, rule.flags)
+    return found
+
+
+def begins(rule: Rule, hint: str) -> bool:
+    """Tell whether all that a rule matches begins with a hint; False when that cannot be read off its pattern."""
+    begun = (_rules or loaded()).begun
+    found = begun.get((rule.source, hint))
+    if found is None:
+        found = begun[rule.source, hint] = _begins(rule.source, hint)
+    return found
+
+
+def _begins(source: str, hint: str) -> bool:
+    try:
+        from re import _parser  # type: ignore[attr-defined]
+
+        items = list(_parser.parse(source))
+        while items and _width(*items[0]) == 0:
+            items.pop(0)
+        return [("LITERAL", ord(letter)) for letter in hint] == [(str(op), value) for op, value in items[: len(hint)]]
+    except (ImportError, AttributeError, TypeError, ValueError, re.error):
+        return False
+
+
+def _width(op: Any, value: Any) -> int:
+    """Return the most room that an item takes, -1 when it is not looked for."""
+    if str(op) in ("AT", "ASSERT", "ASSERT_NOT"):
+        return 0
+    if str(op) == "SUBPATTERN":
+        return int(value[3].getwidth()[1])
+    return max(int(branch.getwidth()[1]) for branch in value[1]) if str(op) == "BRANCH" else -1
+
+
 def arranged(data: dict[str, Any]) -> Rules:
     """Return the content of a rule file, ready for use."""
     contexts = _by_hint([_rule(data, row, row["pattern"], re.IGNORECASE) for row in data["contexts"]])
@@ -107,6 +148,8 @@ def arranged(data: dict[str, Any]) -> Rules:
         pairs="".join(data["pairs"]),
         patterns={name: _filled(data, text) for name, text in data["patterns"].items()},
         compiled={},
+        shapes_of={},
+        begun={},
     )
 
 

@@ -15,8 +15,7 @@ AROUND = 240
 """Characters read again before and after what splits a word: more than a value is judged by."""
 
 
-INVISIBLE = "\u00ad\u200b\u200c\u200d\u200e\u200f\u2060\u2061\u2062\u2063\u2064\ufeff"
-"""What the pattern `unseen` looks for: twelve searches for one character take a fifth of one for a class."""
+_ASCII = bytes(range(128))
 
 
 class View(NamedTuple):
@@ -32,9 +31,16 @@ class View(NamedTuple):
         return self.places[start], self.places[end - 1] + 1
 
 
+def beyond(text: str) -> str:
+    """Return the characters of a text that are not ASCII, in order: few, where a pattern for one is looked for."""
+    if text.isascii():
+        return ""
+    return text.encode("utf-8", "surrogatepass").translate(None, _ASCII).decode("utf-8", "surrogatepass")
+
+
 def plain(text: str) -> View:
     """Return a text as it is read first."""
-    if "\r" not in text and (text.isascii() or not pattern("strange").search(text)):
+    if "\r" not in text and not pattern("strange").search(beyond(text)):
         return View(text, None)
     parts: list[str] = []
     places: list[int] = []
@@ -108,7 +114,7 @@ def joined(view: View) -> View | None:
 
 def _cuts(text: str) -> list[tuple[int, int]]:
     """Return what splits words, in order, not overlapping."""
-    names = ["unseen"] if not text.isascii() and any(mark in text for mark in INVISIBLE) else []
+    names = ["unseen"] if pattern("unseen").search(beyond(text)) else []
     if "\\\n" in text:
         names.append("continued")
     if '"' in text or "'" in text:

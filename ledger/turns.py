@@ -21,7 +21,7 @@ FILE, ASIDE = "turns.db", ".damaged"
 SCHEMA = 1
 
 WAIT_S = 5.0
-"""Longest wait for another process that writes the file; one that fills it holds it for a tenth of a second."""
+"""Longest wait for another process that writes the file; one that fills it holds it for a fifth of a second."""
 
 WHO = ("person", "agent", "tool", "client", "summary", "robot")
 """Who speaks in a turn, as the importer of transcripts tells them apart."""

@@ -28,8 +28,8 @@ from ledger.turns_file import ADD_WORDS, drop, rescrub, writable, writing
 if TYPE_CHECKING:
     from ledger.ledger import Ledger
 
-BATCH, BATCH_CHARS = 1_000, 4_000_000
-"""Turns that are written in one transaction, a tenth of a second, and most characters that wait for it."""
+BATCH, BATCH_CHARS = 2_000, 4_000_000
+"""Turns that are written in one transaction, a fifth of a second, and most characters that wait for it."""
 
 CAPS = {"person": 8_000, "summary": 8_000, "agent": 2_500, "robot": 2_000, "client": 240, "tool": 240}
 """Characters that are kept of a turn by who speaks: scrubbing a megabyte costs 0.15 s, and tools write most."""
@@ -48,6 +48,9 @@ ENDS_BYTES = 65_536
 
 NEVER = 1 << 62
 """The line from which turns are new when none is to be kept."""
+
+BECAME_MAX = 100_000
+"""Turns of one run of which it is remembered what was made of their text, as hashes: forks say them again."""
 
 RESCRUB_ROWS = 2_000
 """Most turns that are scrubbed again by one run when the rules that find secrets have grown."""
@@ -129,6 +132,7 @@ class Book:
         self.remarks: list[str] = []
         self._project_of, self._now, self._markers = project_of, moment(now), markers
         self._projects: dict[str, str | None] = {}
+        self._became: dict[int, int] = {}
         self._version, self._whole = version, whole
         self._batch: list[tuple[int, Spoken]] = []
         self._chars = 0
@@ -286,13 +290,23 @@ class Book:
             project = self._project(turn.cwd)
             if (project is not None and self._feeds_nothing(project)) or known.has(uuid, source):
                 continue
+            raw = hash((turn.who, turn.text, turn.is_error))
+            if known.holds(uuid, self._became.get(raw)):
+                continue
             text, is_cut = kept(turn.who, turn.text, turn.is_error, self._markers)
+            self._note(raw, text)
             if text and known.takes(uuid, source, text):
                 last += 1
                 yield (
                     last, uuid, source, turn.line, name(turn.session), project, turn.at, turn.who,
                     int(turn.is_aside), int(turn.is_error), int(is_cut), text, self._rules,
                 )  # fmt: skip
+
+    def _note(self, raw: int, text: str) -> None:
+        """Remember what a text became, by Python's own hashes, which are others in each process."""
+        if len(self._became) >= BECAME_MAX:
+            self._became.clear()
+        self._became[raw] = hash(text)
 
     def _project(self, cwd: str | None) -> str | None:
         if cwd is None:
@@ -385,12 +399,13 @@ class _Known:
         self._gone: set[str] = set()
         self._places: set[tuple[str, int]] = set()
         self._texts: set[tuple[str, str]] = set()
+        self._hashes: set[tuple[str, int]] = set()
         for uuid, source, text in rows:
             if source is None or text is None:
                 self._gone.add(uuid)
             else:
                 self._places.add((uuid, source))
-                self._texts.add((uuid, text))
+                self._note(uuid, text)
 
     def has(self, uuid: str, source: int) -> bool:
         """Tell whether an id was erased, or is one of this transcript already."""
@@ -401,8 +416,16 @@ class _Known:
         if (uuid, text) in self._texts:
             return False
         self._places.add((uuid, source))
-        self._texts.add((uuid, text))
+        self._note(uuid, text)
         return True
+
+    def holds(self, uuid: str, hashed: int | None) -> bool:
+        """Tell whether an id is kept with a text of this hash, from another transcript."""
+        return (uuid, hashed) in self._hashes
+
+    def _note(self, uuid: str, text: str) -> None:
+        self._texts.add((uuid, text))
+        self._hashes.add((uuid, hash(text)))
 
 
 def name(text: str) -> str:

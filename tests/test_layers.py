@@ -22,6 +22,7 @@ LEVELS = {
         "redact",
         "hints",
         "needed",
+        "secret_hints",
         "secret_judge",
         "secret_rules",
         "secret_view",

@@ -245,6 +245,21 @@ def test_a_turn_that_a_fork_repeats_stands_once(tmp_path: Path) -> None:
     assert texts(tmp_path) == ["one", "two", "three"]
 
 
+def test_what_a_fork_says_again_is_not_scrubbed_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Within a run; the same text under another id is another turn, and another text under its id is one too."""
+    monkeypatch.setattr(turns_add, "BECAME_MAX", 3)
+    seen: list[str] = []
+    plain = turns_add.kept
+    monkeypatch.setattr(turns_add, "kept", lambda who, said, *more: (seen.append(said), plain(who, said, *more))[1])
+    first = write(tmp_path / "first.jsonl", line(1, "use pnpm"), line(2, "use bun"))
+    fork = write(tmp_path / "fork.jsonl", line(1, "use pnpm"), line(2, "use deno"), line(3, "use pnpm"), line(4, "go"))
+
+    read(tmp_path, first, fork)
+
+    assert seen == ["use pnpm", "use bun", "use deno", "use pnpm", "go"]
+    assert texts(tmp_path) == ["use pnpm", "use bun", "use deno", "use pnpm", "go"]
+
+
 def test_an_id_that_another_transcript_uses_for_another_text_hides_nothing(tmp_path: Path) -> None:
     """What was said stands, whichever of the two was read first; read again, nothing is added."""
     first, other = write(tmp_path / "a.jsonl", line(1, "one")), write(tmp_path / "b.jsonl", line(1, "another"))
