@@ -249,7 +249,7 @@ def _option(value: Value) -> bool:
     if "," in value.between:
         return _dense(value) and (value.loud or len(text) >= 20)
     is_next = value.between.lower().startswith("secret") and "\n" not in value.between and "," not in text
-    return is_next and _marked(value)
+    return is_next and (_marked(value) or (len(text) >= 16 and _mixed(value) and _dense(value)))
 
 
 def _option_password(value: Value) -> bool:
@@ -392,7 +392,31 @@ def _given(value: Value) -> bool:
 
 
 def _seed(value: Value) -> bool:
-    return len(set(value.text.split())) >= 10
+    """Judge twelve or more words in a row: no sentence, which would say `the` or a word twice."""
+    words = pattern("seed_word").findall(value.text)
+    return len({word for word in words if word not in loaded().words["common"]}) > max(9, 0.8 * len(words))
+
+
+def _spoken_phrase(value: Value) -> bool:
+    """Judge a quotation after `passphrase`: three words or more that make no sentence, or what is drawn."""
+    words = value.text.lower().split()
+    if len(words) < 3:
+        return not _is_ignorable(value.text) and _prose(value._replace(between=": "))
+    rules = loaded().words
+    return all(map(str.isalnum, words)) and not any(word in rules[name] for word in words for name in ("common", "placeholder", "state"))
+
+
+def _code(value: Value) -> bool:
+    """Judge one of several codes in a row: with a digit, or halves that are no words, `tawgj-ggqki`."""
+    if any(map(str.isdigit, value.text)):
+        return _token(value)
+    return _is_odd(value.text.replace("-", "")) and not _is_placeholder(value.text)
+
+
+def _keyish(value: Value) -> bool:
+    """Judge a word soon after `private key`: a long digest, or drawn and long."""
+    is_hex = len(value.text) >= 64 and pattern("long_digest").match(value.text) is not None
+    return (is_hex or _loose(value)) and not pattern("key_id").search(value.between)
 
 
 def _mixed(value: Value) -> bool:
@@ -422,6 +446,9 @@ CHECKS: dict[str, Callable[[Value], bool]] = {
     "prose": _prose,
     "loose": _loose,
     "seed": _seed,
+    "spoken_phrase": _spoken_phrase,
+    "code": _code,
+    "keyish": _keyish,
     "mixed": _mixed,
 }
 """Judgments by the names that the rule file uses."""
