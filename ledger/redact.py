@@ -213,7 +213,7 @@ def _search(rules: Rules, text: str, *, is_unpacked: bool = False) -> Iterator[_
     if probe is not text:
         yield from _each(rules.foreign, folded, text, folded, _named)
     options = [word for word in said if word[0] in "-/"]
-    if options or "|" in packed or ">" in said or "htpasswd" in packed:
+    if options or "|" in packed or "htpasswd" in packed:
         yield from _each(rules.commands, f" {' '.join(options)} ", text, text, _named, probe)
 
 

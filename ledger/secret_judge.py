@@ -394,7 +394,8 @@ def _given(value: Value) -> bool:
 def _seed(value: Value) -> bool:
     """Judge twelve or more words in a row: no sentence, which would say `the` or a word twice."""
     words = pattern("seed_word").findall(value.text)
-    return len({word for word in words if word not in loaded().words["common"]}) > max(9, 0.8 * len(words))
+    rare = {word for word in words if word not in loaded().words["common"]}
+    return len(words) % 3 == 0 and len(rare) > 0.8 * len(words)
 
 
 def _spoken_phrase(value: Value) -> bool:
