@@ -172,6 +172,7 @@ def _is_innocent(value: Value) -> bool:
         _longest_end(before, loaded().innocent) > _longest_end(before, loaded().strong)
         or value.before.endswith((":", "/"))
         or pattern("public_name").search(value.before) is not None
+        or pattern("hashed").search(value.before) is not None
     )
 
 
@@ -196,7 +197,9 @@ def _keyed(value: Value) -> bool:
     assigned = pattern("assigned").search(value.between) is not None
     if _is_digest(text):
         opens = is_secret_name or (name.startswith("token") and (assigned or not pattern("identifier").match(text)))
-        return len(text) >= 24 and (strong or opens or (value.loud and assigned and bool(before)))
+        return len(text) >= (16 if strong or is_secret_name else 24) and (
+            strong or opens or (value.loud and assigned and bool(before))
+        )
     if not (strong or lettered) and name.startswith("key") and _is_numbered(text):
         return False
     if lettered or text.isalpha():
@@ -255,7 +258,16 @@ def _option(value: Value) -> bool:
 def _option_password(value: Value) -> bool:
     if pattern("option").search(value.before):
         return _argument(value)
-    return pattern("long_digest").match(value.text) is not None and _keyed(value)
+    text = value.text
+    if pattern("long_digest").match(text):
+        return _keyed(value)
+    digits = sum(map(str.isdigit, text))
+    return text.isascii() and text.isalnum() and len(text) >= 8 and 1 < digits < len(text) and not _is_plain(text)
+
+
+def _is_plain(text: str) -> bool:
+    """Say whether letters and digits are a word with a number, or what only looks drawn: `argon2id`, `2026q3`."""
+    return _is_ignorable(text) or _is_wordy(text) or pattern("lookalike").match(text) is not None
 
 
 def _session(value: Value) -> bool:
@@ -407,6 +419,12 @@ def _spoken_phrase(value: Value) -> bool:
     return all(map(str.isalnum, words)) and not any(word in rules[name] for word in words for name in ("common", "placeholder", "state"))
 
 
+def _numbers(value: Value) -> bool:
+    """Judge a row of bytes in a key file: up to 255 each, most of them different."""
+    numbers = [int(number) for number in value.text.split(",")]
+    return max(numbers) < 256 and len(set(numbers)) > len(numbers) // 2
+
+
 def _code(value: Value) -> bool:
     """Judge one of several codes in a row: with a digit, or halves that are no words, `tawgj-ggqki`."""
     if any(map(str.isdigit, value.text)):
@@ -449,6 +467,7 @@ CHECKS: dict[str, Callable[[Value], bool]] = {
     "seed": _seed,
     "spoken_phrase": _spoken_phrase,
     "code": _code,
+    "numbers": _numbers,
     "keyish": _keyish,
     "mixed": _mixed,
 }
