@@ -125,6 +125,7 @@ def _is_scrambled(text: str, shortest: int = 10) -> bool:
 
 def _is_lettered(text: str) -> bool:
     """Say whether letters alone, with at most `-` and `_` between them, are long enough for a key and look drawn."""
+    text = text.rstrip("=").replace("/", "").replace("+", "") if text.endswith("=") else text
     letters = text.replace("-", "").replace("_", "")
     if len(letters) < 16 or not letters.isalpha() or len(set(letters.lower())) < 8:
         return False
@@ -252,7 +253,7 @@ def _option(value: Value) -> bool:
     if "," in value.between:
         return _dense(value) and (value.loud or len(text) >= 20)
     is_next = value.between.lower().startswith("secret") and "\n" not in value.between and "," not in text
-    return is_next and (_marked(value) or (len(text) >= 16 and _mixed(value) and _dense(value)))
+    return is_next and (_marked(value) or (len(text) >= 16 and (_mixed(value) or _is_lettered(text)) and _dense(value)))
 
 
 def _option_password(value: Value) -> bool:
@@ -261,6 +262,8 @@ def _option_password(value: Value) -> bool:
     text = value.text
     if pattern("long_digest").match(text):
         return _keyed(value)
+    if _is_scrambled(text):
+        return True
     digits = sum(map(str.isdigit, text))
     return text.isascii() and text.isalnum() and len(text) >= 8 and 1 < digits < len(text) and not _is_plain(text)
 
