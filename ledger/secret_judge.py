@@ -185,7 +185,7 @@ def _longest_end(text: str, words: tuple[str, ...]) -> int:
 def _keyed(value: Value) -> bool:
     """Judge `key = value`: what stands before the name says whether a digest is a credential."""
     text, name = value.text, value.between.lower()
-    is_secret_name = name.startswith("secret")
+    is_secret_name = name.startswith(("secret", "pepper", "macaroon"))
     if (is_secret_name and value.before.endswith((":", "/"))) or (not is_secret_name and _is_innocent(value)):
         return False
     lettered = _is_lettered(text)
@@ -333,6 +333,12 @@ def _cell(value: Value) -> bool:
     return pattern("long_digest").match(value.text) is not None or _drawn(value)
 
 
+def _presented(value: Value) -> bool:
+    """Judge what a command that publishes or logs in is given, or prints: drawn, a digest, or an identifier."""
+    text = value.text
+    return _cell(value) or pattern("identifier").match(text) is not None or (len(text) >= 24 and _is_shuffled(text))
+
+
 def _phrase(value: Value) -> bool:
     """Judge a text in quotes that may hold blanks: not of words."""
     return any(map(str.isdigit, value.text)) and not _is_wordy(value.text) and not _is_placeholder(value.text)
@@ -390,6 +396,8 @@ def _loose(value: Value) -> bool:
     if len(text) < 20 or value.before.rstrip(" _-").endswith(loaded().innocent) or not _dense(value):
         return False
     if not pattern("opaque").match(text) or pattern("lookalike").match(text):
+        return False
+    if pattern("hash_scheme").search(value.between[-FIELD_REACH:]):
         return False
     if _is_numbered(text) and not _is_lettered(text):
         return False
@@ -464,6 +472,7 @@ CHECKS: dict[str, Callable[[Value], bool]] = {
     "drawn": _drawn,
     "given": _given,
     "cell": _cell,
+    "presented": _presented,
     "phrase": _phrase,
     "prose": _prose,
     "loose": _loose,
