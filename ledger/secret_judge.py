@@ -188,6 +188,8 @@ def _keyed(value: Value) -> bool:
     is_secret_name = name.startswith(("secret", "pepper", "macaroon"))
     if (is_secret_name and value.before.endswith((":", "/"))) or (not is_secret_name and _is_innocent(value)):
         return False
+    if pattern("cell").search(value.between):
+        return _beside(value)
     lettered = _is_lettered(text)
     drawn = lettered or (value.quoted and pattern("keyboard").match(text) is not None)
     if _is_placeholder(text) or (not drawn and _is_ignorable(text)):
@@ -246,14 +248,23 @@ def _option(value: Value) -> bool:
         before = value.before.rstrip("-")
         if _is_innocent(value):
             return False
-        is_plain = value.before.endswith((" -", " --")) or (not is_key and before.endswith(loaded().strong))
+        is_plain = value.before.endswith((" -", " --")) or before.endswith(loaded().strong)
         return (is_plain and (is_digest or _is_digest(text)) and len(text) >= 24) or _dense(value)
-    if is_digest or (not is_key and pattern("identifier").match(text)):
+    if is_digest or pattern("identifier").match(text):
         return _keyed(value) or (value.loud and "," in value.between and len(text) >= 24)
+    is_strong = value.before.rstrip(" _-\"'").endswith(loaded().strong)
     if "," in value.between:
-        return _dense(value) and (value.loud or len(text) >= 20)
-    is_next = value.between.lower().startswith("secret") and "\n" not in value.between and "," not in text
+        return _dense(value) and (value.loud or is_strong or len(text) >= 20)
+    is_next = (is_strong or not is_key) and "\n" not in value.between and "," not in text and not _is_innocent(value)
     return is_next and (_marked(value) or (len(text) >= 16 and (_mixed(value) or _is_lettered(text)) and _dense(value)))
+
+
+def _beside(value: Value) -> bool:
+    """Judge what stands in the next cell, in brackets or alone in the next line: as after `=`, but only long values."""
+    is_strong = value.before.rstrip(" _-.").endswith(loaded().strong) or value.between.lower().startswith("secret")
+    if not is_strong or _is_innocent(value) or len(value.text) < 16:
+        return False
+    return _presented(value) or _dense(value)
 
 
 def _option_password(value: Value) -> bool:
@@ -261,7 +272,7 @@ def _option_password(value: Value) -> bool:
         return _argument(value)
     text = value.text
     if pattern("long_digest").match(text):
-        return _keyed(value)
+        return not _is_innocent(value)
     if _is_scrambled(text):
         return True
     digits = sum(map(str.isdigit, text))
@@ -414,6 +425,11 @@ def _given(value: Value) -> bool:
     return _marked(value) or _dense(value) or pattern("long_digest").match(value.text) is not None
 
 
+def _introduced(value: Value) -> bool:
+    """Judge what a sentence names afterwards, `… is the api key`: as after the name, when that opens something."""
+    return value.before.rstrip(" _-").endswith(loaded().strong) and not _is_innocent(value) and _given(value)
+
+
 def _seed(value: Value) -> bool:
     """Judge twelve or more words in a row: no sentence, which would say `the` or a word twice."""
     words = pattern("seed_word").findall(value.text)
@@ -471,6 +487,7 @@ CHECKS: dict[str, Callable[[Value], bool]] = {
     "strong": _strong,
     "drawn": _drawn,
     "given": _given,
+    "introduced": _introduced,
     "cell": _cell,
     "presented": _presented,
     "phrase": _phrase,
