@@ -1,7 +1,8 @@
 """Judge whether what stands at a rule's value place is a secret: not a placeholder, a reference, code, or a word.
 
 Each judgment has a name that the rule file uses. Words and patterns stand in
-that file; here is only how they are weighed.
+that file; here is only how they are weighed. One file of 500 lines, since
+every judgment asks for the same looks of a text and `CHECKS` names them all.
 Lean path: stdlib only.
 """
 
@@ -443,7 +444,9 @@ def _spoken_phrase(value: Value) -> bool:
     if len(words) < 3:
         return not _is_ignorable(value.text) and _prose(value._replace(between=": "))
     rules = loaded().words
-    return all(map(str.isalnum, words)) and not any(word in rules[name] for word in words for name in ("common", "placeholder", "state"))
+    return all(map(str.isalnum, words)) and not any(
+        word in rules[name] for word in words for name in ("common", "placeholder", "state")
+    )
 
 
 def _numbers(value: Value) -> bool:
