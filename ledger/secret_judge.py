@@ -189,6 +189,8 @@ def _keyed(value: Value) -> bool:
     is_secret_name = name.startswith(("secret", "pepper", "macaroon"))
     if (is_secret_name and value.before.endswith((":", "/"))) or (not is_secret_name and _is_innocent(value)):
         return False
+    if pattern("hashed_name").search(value.before):
+        return False
     if pattern("cell").search(value.between):
         return _beside(value)
     lettered = _is_lettered(text)
@@ -197,7 +199,7 @@ def _keyed(value: Value) -> bool:
         return False
     parent = "" if pattern("identifier").match(text) else "{[]:\n"
     before = value.before.rstrip(" _-.\"'" + parent)
-    strong = before.endswith(loaded().strong) or is_secret_name
+    strong = before.endswith(loaded().strong) or is_secret_name or pattern("own_header").search(value.before) is not None
     assigned = pattern("assigned").search(value.between) is not None
     if _is_digest(text):
         opens = is_secret_name or (name.startswith("token") and (assigned or not pattern("identifier").match(text)))
@@ -236,6 +238,8 @@ def _argument(value: Value) -> bool:
     text = value.text
     if text.startswith("-") or text.isdigit() or " " in text:
         return False
+    if pattern("groups").match(text):
+        return True
     if any(_is_scrambled(part, 8) or _is_odd(part) for part in pattern("joins").split(text)):
         return True
     return not _is_ignorable(text) or (value.quoted and text.isalpha() and not _is_placeholder(text))
@@ -249,7 +253,7 @@ def _option(value: Value) -> bool:
         before = value.before.rstrip("-")
         if _is_innocent(value):
             return False
-        is_plain = value.before.endswith((" -", " --")) or before.endswith(loaded().strong)
+        is_plain = not is_key or value.before.endswith((" -", " --")) or before.endswith(loaded().strong)
         return (is_plain and (is_digest or _is_digest(text)) and len(text) >= 24) or _dense(value)
     if is_digest or pattern("identifier").match(text):
         return _keyed(value) or (value.loud and "," in value.between and len(text) >= 24)
