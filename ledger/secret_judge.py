@@ -199,7 +199,8 @@ def _keyed(value: Value) -> bool:
         return False
     parent = "" if pattern("identifier").match(text) else "{[]:\n"
     before = value.before.rstrip(" _-.\"'" + parent)
-    strong = before.endswith(loaded().strong) or is_secret_name or pattern("own_header").search(value.before) is not None
+    strong = before.endswith(loaded().strong) or is_secret_name
+    strong = strong or pattern("own_header").search(value.before) is not None
     assigned = pattern("assigned").search(value.between) is not None
     if _is_digest(text):
         opens = is_secret_name or (name.startswith("token") and (assigned or not pattern("identifier").match(text)))
