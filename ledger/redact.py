@@ -29,8 +29,12 @@ LONG_WORD = 16
 SHORTEST_VALUE, LONGEST_VALUE = 4, 512
 """Fewest and most characters judged as one password or key after its name; a longer one is replaced to its end."""
 
-NAME_REACH, LINE_REACH = 28, 200
-"""Characters before a name, and before an option of a command line, that say what it is about."""
+NAME_REACH, NEAR_REACH, LINE_REACH = 28, 60, 200
+"""Characters before a name, before the word for it in a sentence, and before an option of a command line, that say
+what it is about."""
+
+SPOKEN = ("prose", "loose", "keyish")
+"""Judgments of rules for sentences, in which a value may come before its name."""
 
 WRAPS = 12
 """Most lines over which one token is read on."""
@@ -318,6 +322,16 @@ def _all_named(rules: Sequence[Rule], hint: str, text: str, folded: str) -> Iter
             yield from _named(rule, hint, text, folded)
 
 
+def _preceding(rule: Rule, text: str, place: int, end: int, before: str) -> Iterator[_Span]:
+    """Yield the word that the text up to a name says to be one: `… is the password`."""
+    near = text[max(0, place - NEAR_REACH) : place]
+    if (" is " in near or " as " in near or " was " in near) and not pattern("of_it").match(text, end):
+        found = pattern("behind").search(text, max(0, place - LINE_REACH), place)
+        check = "introduced" if rule.check == "loose" else "given"
+        if found and is_secret(check, Value(found["v"], before), found["v"]):
+            yield _Span(*found.span("v"), rule.order, rule.kind)
+
+
 def _named(rule: Rule, hint: str, text: str, folded: str) -> Iterator[_Span]:
     """Yield the values that stand after a telling name; the rule's pattern begins at each place of `hint`."""
     shape = secret_rules.shape(rule)
@@ -328,6 +342,8 @@ def _named(rule: Rule, hint: str, text: str, folded: str) -> Iterator[_Span]:
         match = shape.match(text, place) if not rule.after or _is_about(rule, text, place) else None
         before = folded[max(0, place - NAME_REACH) : place] if match else ""
         if match and rule.reach:
+            if rule.check in SPOKEN:
+                yield from _preceding(rule, text, place, match.end(), before)
             limit = _limit(rule, text, match.end())
             for span in _following(rule, text, match.end(), seen, limit, before):
                 yield span

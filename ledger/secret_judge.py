@@ -1,7 +1,8 @@
 """Judge whether what stands at a rule's value place is a secret: not a placeholder, a reference, code, or a word.
 
 Each judgment has a name that the rule file uses. Words and patterns stand in
-that file; here is only how they are weighed.
+that file; here is only how they are weighed. One file of 500 lines, since
+every judgment asks for the same looks of a text and `CHECKS` names them all.
 Lean path: stdlib only.
 """
 
@@ -125,6 +126,7 @@ def _is_scrambled(text: str, shortest: int = 10) -> bool:
 
 def _is_lettered(text: str) -> bool:
     """Say whether letters alone, with at most `-` and `_` between them, are long enough for a key and look drawn."""
+    text = text.rstrip("=").replace("/", "").replace("+", "") if text.endswith("=") else text
     letters = text.replace("-", "").replace("_", "")
     if len(letters) < 16 or not letters.isalpha() or len(set(letters.lower())) < 8:
         return False
@@ -172,6 +174,7 @@ def _is_innocent(value: Value) -> bool:
         _longest_end(before, loaded().innocent) > _longest_end(before, loaded().strong)
         or value.before.endswith((":", "/"))
         or pattern("public_name").search(value.before) is not None
+        or pattern("hashed").search(value.before) is not None
     )
 
 
@@ -183,9 +186,13 @@ def _longest_end(text: str, words: tuple[str, ...]) -> int:
 def _keyed(value: Value) -> bool:
     """Judge `key = value`: what stands before the name says whether a digest is a credential."""
     text, name = value.text, value.between.lower()
-    is_secret_name = name.startswith("secret")
+    is_secret_name = name.startswith(("secret", "pepper", "macaroon"))
     if (is_secret_name and value.before.endswith((":", "/"))) or (not is_secret_name and _is_innocent(value)):
         return False
+    if pattern("hashed_name").search(value.before):
+        return False
+    if pattern("cell").search(value.between):
+        return _beside(value)
     lettered = _is_lettered(text)
     drawn = lettered or (value.quoted and pattern("keyboard").match(text) is not None)
     if _is_placeholder(text) or (not drawn and _is_ignorable(text)):
@@ -193,10 +200,13 @@ def _keyed(value: Value) -> bool:
     parent = "" if pattern("identifier").match(text) else "{[]:\n"
     before = value.before.rstrip(" _-.\"'" + parent)
     strong = before.endswith(loaded().strong) or is_secret_name
+    strong = strong or pattern("own_header").search(value.before) is not None
     assigned = pattern("assigned").search(value.between) is not None
     if _is_digest(text):
         opens = is_secret_name or (name.startswith("token") and (assigned or not pattern("identifier").match(text)))
-        return len(text) >= 24 and (strong or opens or (value.loud and assigned and bool(before)))
+        return len(text) >= (16 if strong or is_secret_name else 24) and (
+            strong or opens or (value.loud and assigned and bool(before))
+        )
     if not (strong or lettered) and name.startswith("key") and _is_numbered(text):
         return False
     if lettered or text.isalpha():
@@ -229,6 +239,8 @@ def _argument(value: Value) -> bool:
     text = value.text
     if text.startswith("-") or text.isdigit() or " " in text:
         return False
+    if pattern("groups").match(text):
+        return True
     if any(_is_scrambled(part, 8) or _is_odd(part) for part in pattern("joins").split(text)):
         return True
     return not _is_ignorable(text) or (value.quoted and text.isalpha() and not _is_placeholder(text))
@@ -242,20 +254,40 @@ def _option(value: Value) -> bool:
         before = value.before.rstrip("-")
         if _is_innocent(value):
             return False
-        is_plain = value.before.endswith((" -", " --")) or (not is_key and before.endswith(loaded().strong))
+        is_plain = not is_key or value.before.endswith((" -", " --")) or before.endswith(loaded().strong)
         return (is_plain and (is_digest or _is_digest(text)) and len(text) >= 24) or _dense(value)
-    if is_digest or (not is_key and pattern("identifier").match(text)):
+    if is_digest or pattern("identifier").match(text):
         return _keyed(value) or (value.loud and "," in value.between and len(text) >= 24)
+    is_strong = value.before.rstrip(" _-\"'").endswith(loaded().strong)
     if "," in value.between:
-        return _dense(value) and (value.loud or len(text) >= 20)
-    is_next = value.between.lower().startswith("secret") and "\n" not in value.between and "," not in text
-    return is_next and _marked(value)
+        return _dense(value) and (value.loud or is_strong or len(text) >= 20)
+    is_next = (is_strong or not is_key) and "\n" not in value.between and "," not in text and not _is_innocent(value)
+    return is_next and (_marked(value) or (len(text) >= 16 and (_mixed(value) or _is_lettered(text)) and _dense(value)))
+
+
+def _beside(value: Value) -> bool:
+    """Judge what stands in the next cell, in brackets or alone in the next line: as after `=`, but only long values."""
+    is_strong = value.before.rstrip(" _-.").endswith(loaded().strong) or value.between.lower().startswith("secret")
+    if not is_strong or _is_innocent(value) or len(value.text) < 16:
+        return False
+    return _presented(value) or _dense(value)
 
 
 def _option_password(value: Value) -> bool:
     if pattern("option").search(value.before):
         return _argument(value)
-    return pattern("long_digest").match(value.text) is not None and _keyed(value)
+    text = value.text
+    if pattern("long_digest").match(text):
+        return not _is_innocent(value)
+    if _is_scrambled(text):
+        return True
+    digits = sum(map(str.isdigit, text))
+    return text.isascii() and text.isalnum() and len(text) >= 8 and 1 < digits < len(text) and not _is_plain(text)
+
+
+def _is_plain(text: str) -> bool:
+    """Say whether letters and digits are a word with a number, or what only looks drawn: `argon2id`, `2026q3`."""
+    return _is_ignorable(text) or _is_wordy(text) or pattern("lookalike").match(text) is not None
 
 
 def _session(value: Value) -> bool:
@@ -318,6 +350,12 @@ def _cell(value: Value) -> bool:
     return pattern("long_digest").match(value.text) is not None or _drawn(value)
 
 
+def _presented(value: Value) -> bool:
+    """Judge what a command that publishes or logs in is given, or prints: drawn, a digest, or an identifier."""
+    text = value.text
+    return _cell(value) or pattern("identifier").match(text) is not None or (len(text) >= 24 and _is_shuffled(text))
+
+
 def _phrase(value: Value) -> bool:
     """Judge a text in quotes that may hold blanks: not of words."""
     return any(map(str.isdigit, value.text)) and not _is_wordy(value.text) and not _is_placeholder(value.text)
@@ -376,6 +414,8 @@ def _loose(value: Value) -> bool:
         return False
     if not pattern("opaque").match(text) or pattern("lookalike").match(text):
         return False
+    if pattern("hash_scheme").search(value.between[-FIELD_REACH:]):
+        return False
     if _is_numbered(text) and not _is_lettered(text):
         return False
     return _mixed(value) or _is_lettered(text) or (len(text) >= 24 and _is_shuffled(text))
@@ -391,8 +431,46 @@ def _given(value: Value) -> bool:
     return _marked(value) or _dense(value) or pattern("long_digest").match(value.text) is not None
 
 
+def _introduced(value: Value) -> bool:
+    """Judge what a sentence names afterwards, `… is the api key`: as after the name, when that opens something."""
+    return value.before.rstrip(" _-").endswith(loaded().strong) and not _is_innocent(value) and _given(value)
+
+
 def _seed(value: Value) -> bool:
-    return len(set(value.text.split())) >= 10
+    """Judge twelve or more words in a row: no sentence, which would say `the` or a word twice."""
+    words = pattern("seed_word").findall(value.text)
+    rare = {word for word in words if word not in loaded().words["common"]}
+    return len(words) % 3 == 0 and len(rare) > 0.8 * len(words)
+
+
+def _spoken_phrase(value: Value) -> bool:
+    """Judge a quotation after `passphrase`: three words or more that make no sentence, or what is drawn."""
+    words = value.text.lower().split()
+    if len(words) < 3:
+        return not _is_ignorable(value.text) and _prose(value._replace(between=": "))
+    rules = loaded().words
+    return all(map(str.isalnum, words)) and not any(
+        word in rules[name] for word in words for name in ("common", "placeholder", "state")
+    )
+
+
+def _numbers(value: Value) -> bool:
+    """Judge a row of bytes in a key file: up to 255 each, most of them different."""
+    numbers = [int(number) for number in value.text.split(",")]
+    return max(numbers) < 256 and len(set(numbers)) > len(numbers) // 2
+
+
+def _code(value: Value) -> bool:
+    """Judge one of several codes in a row: with a digit, or halves that are no words, `tawgj-ggqki`."""
+    if any(map(str.isdigit, value.text)):
+        return _token(value)
+    return _is_odd(value.text.replace("-", "")) and not _is_placeholder(value.text)
+
+
+def _keyish(value: Value) -> bool:
+    """Judge a word soon after `private key`: a long digest, or drawn and long."""
+    is_hex = len(value.text) >= 64 and pattern("long_digest").match(value.text) is not None
+    return (is_hex or _loose(value)) and not pattern("key_id").search(value.between)
 
 
 def _mixed(value: Value) -> bool:
@@ -417,11 +495,17 @@ CHECKS: dict[str, Callable[[Value], bool]] = {
     "strong": _strong,
     "drawn": _drawn,
     "given": _given,
+    "introduced": _introduced,
     "cell": _cell,
+    "presented": _presented,
     "phrase": _phrase,
     "prose": _prose,
     "loose": _loose,
     "seed": _seed,
+    "spoken_phrase": _spoken_phrase,
+    "code": _code,
+    "numbers": _numbers,
+    "keyish": _keyish,
     "mixed": _mixed,
 }
 """Judgments by the names that the rule file uses."""

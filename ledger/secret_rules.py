@@ -142,7 +142,7 @@ def arranged(data: dict[str, Any]) -> Rules:
         foreign=tuple(row for row in contexts if not row[0].isascii()),
         commands=_by_hint([_rule(data, row, row["pattern"]) for row in data["commands"]]),
         published=_by_length(data["published"]),
-        words={name: frozenset(words[name]) for name in ("placeholder", "state", "code")},
+        words={name: frozenset(words[name]) for name in ("placeholder", "state", "code", "common")},
         strong=tuple(words["strong"]),
         innocent=tuple(words["innocent"]),
         pairs="".join(data["pairs"]),

@@ -117,7 +117,7 @@ def _cuts(text: str) -> list[tuple[int, int]]:
     names = ["unseen"] if pattern("unseen").search(beyond(text)) else []
     if "\\\n" in text:
         names.append("continued")
-    if '"' in text or "'" in text:
+    if '"' in text or "'" in text or "`" in text:
         names.append("concatenated")
     found = sorted(match.span() for name in names for match in pattern(name).finditer(text))
     cuts: list[tuple[int, int]] = []

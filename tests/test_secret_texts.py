@@ -2,8 +2,8 @@
 
 `secret_texts.py` holds the texts that rules were made with, `secret_texts_second.py`
 and `secret_texts_third.py` those that were written before rules were tried on
-them, `secret_texts_fourth.py` and `secret_texts_fifth.py` what later sets found
-wrong; docs/decisions/0014 says what they gave on first sight.
+them, `secret_texts_fourth.py`, `secret_texts_fifth.py` and `secret_texts_sixth.py`
+what later sets found wrong; docs/decisions/0014 says what they gave on first sight.
 """
 
 import pytest
@@ -11,6 +11,7 @@ from secret_texts import FIRST, FIRST_KEPT, Text, is_leaked, texts
 from secret_texts_fifth import FIFTH, FIFTH_KEPT
 from secret_texts_fourth import FOURTH, FOURTH_KEPT
 from secret_texts_second import SECOND, SECOND_KEPT
+from secret_texts_sixth import SIXTH, SIXTH_KEPT
 from secret_texts_third import THIRD, THIRD_KEPT
 
 from ledger.redact import scrub
@@ -21,6 +22,7 @@ SETS = {
     "third": (THIRD, THIRD_KEPT),
     "fourth": (FOURTH, FOURTH_KEPT),
     "fifth": (FIFTH, FIFTH_KEPT),
+    "sixth": (SIXTH, SIXTH_KEPT),
 }
 
 
