@@ -136,6 +136,7 @@ class _Database:
             for row in foreign_sqlite.rows(self.connection, TABLE, names):
                 total += 1
                 if row is None:
+                    self.file.about = ""
                     self.file.refuse(None, f"it is longer than {foreign_sqlite.ROW_BYTES:,} bytes")
                 else:
                     self._take(row)
@@ -149,6 +150,7 @@ class _Database:
         return not self.file.bad
 
     def _take(self, row: dict[str, Any]) -> None:
+        self.file.about = f"observation {row['id']}" if isinstance(row.get("id"), int) else ""
         try:
             if sum(len(one) for one in row.values() if isinstance(one, (str, bytes))) > LINE_BYTES:
                 raise Unreadable(f"it is longer than {LINE_BYTES:,} bytes")

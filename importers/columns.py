@@ -91,8 +91,8 @@ def cells(path: str, kind: str) -> Iterator[tuple[int, list[str]]]:
         with _long_cells():
             reader, line = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter), 1
             with suppress(csv.Error):
-                for row in reader:
-                    yield line, row
+                for found in reader:
+                    yield line, found
                     line = reader.line_num + 1
 
 
@@ -207,7 +207,7 @@ class _Rows(Collected):
     def _json(self, raw: bytes) -> Iterator[tuple[int, dict[str, Any]]]:
         rows = list(self.objects(raw))
         if not rows:
-            raise Unread("no-rows", "no row of it can be taken; the file was skipped")
+            raise self.nothing("row")
         there = dict.fromkeys(key for _, row in rows for key in row)
         if any(all(_cell(row, column) is None for _, row in rows) for column in self.columns.values()):
             known = [

@@ -180,6 +180,9 @@ class Notes:
             part.drafts += facts.drafts
             part.whole |= facts.whole
             part.replaced.update(facts.replaced)
+            part.diagnostics += facts.diagnostics
+            if facts.diagnostics:  # what is older than what was read has not gone
+                part.unread.append(path)
             return
         parsed = memory_notes.parse(text, path, self._project(path), self.listed)
         if memory_notes.PART_MARK not in text:  # a part of an index depends, as that, on all that are listed

@@ -118,7 +118,7 @@ def _turn(place: Source, path: str, said: tuple[str, str], markers: Mapping[str,
 
 
 def _says(turn: Turn, place: Source, path: str, said: tuple[str, str], markers: Mapping[str, str]) -> bool:
-    """Tell whether a turn still says what was learned of it: word by word, or, of what was inferred, by reading anew."""
+    """Tell whether a turn still says what was learned: word by word, or, of what was inferred, by reading anew."""
     solution = " ".join(said[1].split())
     whole = " ".join(_shown(turn.text, len(turn.text) + MASKED_CHARS, markers).split())
     if solution and re.search(rf"(?<!\w){re.escape(solution)}(?!\w)", whole):
@@ -151,7 +151,7 @@ def _row(place: Source, path: str, said: tuple[str, str], markers: Mapping[str, 
 
 
 def _is_cell(wanted: str, cell: str, markers: Mapping[str, str] | None) -> bool:
-    """Tell whether a cell says a solution, or has it as a part of a longer text; masked as it is stored, where asked."""
+    """Tell whether a cell says a solution, or has it as a part of a long text; masked as it is stored, where asked."""
     text = cell if markers is None else _shown(cell, len(cell) + MASKED_CHARS, markers)
     found = " ".join(text.split())
     return found == wanted or (len(found) > PART_CHARS and wanted in found)
