@@ -7,6 +7,7 @@ what is not known is counted. Prompts, summaries, sessions and tool output are n
 """
 
 import os
+import re
 import sqlite3
 from datetime import datetime
 from typing import Any
@@ -51,6 +52,10 @@ _LEFT_OUT = {
     "prompts": "prompts", "sdk_sessions": "sessions", "sessions": "sessions", "pending_messages": "pending messages",
     "tool_uses": "tool calls", "directives": "directives",
 }  # fmt: skip
+TITLES_ONLY = "an index of titles only; ask its get_observations for whole rows and import those"
+_INDEX = re.compile(rb"\AFound \d+ |^\|[ \t]*#[SP]?\d+[ \t]*\|", re.MULTILINE)
+"""What its search and its timeline print."""
+
 _TOLD = frozenset(("exportedAt", "exportedAtEpoch", "query", "totalObservations"))
 
 
@@ -239,6 +244,9 @@ class _Document:
                     self._read_item(part, depth)
             elif first == b"{":
                 self._read_object(scanner.part(), depth)
+            elif depth == 0 and _INDEX.search(raw[scanner.at : scanner.at + 4_096]):
+                self.why = TITLES_ONLY
+                return
             else:
                 part = scanner.part()
                 self.file.refuse(part.line, "it is no object")
@@ -330,7 +338,7 @@ class _Document:
                 self.unknown |= inner.unknown
                 self.why = inner.why
         elif text:
-            self.why = "an index of titles only; ask its get_observations for whole rows and import those"
+            self.why = TITLES_ONLY
 
 
 def _is_text(row: Any) -> bool:

@@ -35,13 +35,13 @@ DELIMITERS = (",", ";", "\t", "|")
 
 
 def mapped(text: str) -> dict[str, str]:
-    """Return a map of columns by field, from `field=column` with commas between.
+    """Return a map of columns by field, from `field=column` with commas between; one with a comma in it is quoted.
 
     Raises:
         BadArgument: a field is none, named twice or without a column, or no column gives the solution.
     """
     found: dict[str, str] = {}
-    for part in text.split(","):
+    for part in _pieces(text):
         field, equals, column = (piece.strip() for piece in part.partition("="))
         if not equals or not column or field not in FIELDS:
             fields = ", ".join(FIELDS)
@@ -55,6 +55,13 @@ def mapped(text: str) -> dict[str, str]:
     if "solution" not in found:
         raise BadArgument("the map has no solution; nothing was written", "add solution=COL to the map")
     return found
+
+
+def _pieces(text: str) -> list[str]:
+    try:
+        return next(csv.reader([text], skipinitialspace=True, strict=True), [""])
+    except (csv.Error, StopIteration):
+        return text.split(",")
 
 
 def read(path: str, kind: str, columns: dict[str, str], project: str | None = None) -> Parsed:
