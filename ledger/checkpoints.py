@@ -233,7 +233,7 @@ class Checkpoints:
         if not found:
             return found
         row = self._connection.execute(sql_log.HEAD).fetchone()
-        head, since = row[0], min(entry.seq for entry in found.values())
+        head, since = row[0] if row is not None else 0, min(entry.seq for entry in found.values())
         self._is_changed = head - since > RENEWED
         kinds = {kind for (kind,) in self._connection.execute(sql_log.KINDS_SINCE, {"seq": since})}
         if kinds - HARMLESS - TOUCHING:
