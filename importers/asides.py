@@ -42,6 +42,13 @@ def is_aside(name: str) -> bool:
     return name.startswith("agent-") and name.endswith(".jsonl")
 
 
+def is_companion(path: str) -> bool:
+    """Tell whether the client keeps a file beside a session that holds no turns: what a subagent is, a long output."""
+    folder, name = os.path.split(path)
+    kept = os.path.basename(folder)
+    return kept == "tool-results" or (kept == "subagents" and name.endswith(".meta.json"))
+
+
 def _listed(folder: str) -> list[str]:
     try:
         names = sorted(filter(is_aside, os.listdir(folder)))

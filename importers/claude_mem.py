@@ -7,6 +7,7 @@ what is not known is counted. Prompts, summaries, sessions and tool output are n
 """
 
 import os
+import re
 import sqlite3
 from datetime import datetime
 from typing import Any
@@ -51,6 +52,10 @@ _LEFT_OUT = {
     "prompts": "prompts", "sdk_sessions": "sessions", "sessions": "sessions", "pending_messages": "pending messages",
     "tool_uses": "tool calls", "directives": "directives",
 }  # fmt: skip
+TITLES_ONLY = "an index of titles only; ask its get_observations for whole rows and import those"
+_INDEX = re.compile(rb"\AFound \d+ |^\|[ \t]*#[SP]?\d+[ \t]*\|", re.MULTILINE)
+"""What its search and its timeline print."""
+
 _TOLD = frozenset(("exportedAt", "exportedAtEpoch", "query", "totalObservations"))
 
 
@@ -136,6 +141,7 @@ class _Database:
             for row in foreign_sqlite.rows(self.connection, TABLE, names):
                 total += 1
                 if row is None:
+                    self.file.about = ""
                     self.file.refuse(None, f"it is longer than {foreign_sqlite.ROW_BYTES:,} bytes")
                 else:
                     self._take(row)
@@ -149,6 +155,7 @@ class _Database:
         return not self.file.bad
 
     def _take(self, row: dict[str, Any]) -> None:
+        self.file.about = f"observation {row['id']}" if isinstance(row.get("id"), int) else ""
         try:
             if sum([len(one) for one in row.values() if isinstance(one, (str, bytes))]) > LINE_BYTES:
                 raise Unreadable(f"it is longer than {LINE_BYTES:,} bytes")
@@ -237,6 +244,9 @@ class _Document:
                     self._read_item(part, depth)
             elif first == b"{":
                 self._read_object(scanner.part(), depth)
+            elif depth == 0 and _INDEX.search(raw[scanner.at : scanner.at + 4_096]):
+                self.why = TITLES_ONLY
+                return
             else:
                 part = scanner.part()
                 self.file.refuse(part.line, "it is no object")
@@ -328,7 +338,7 @@ class _Document:
                 self.unknown |= inner.unknown
                 self.why = inner.why
         elif text:
-            self.why = "an index of titles only; ask its get_observations for whole rows and import those"
+            self.why = TITLES_ONLY
 
 
 def _is_text(row: Any) -> bool:

@@ -11,6 +11,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 from importers import markdown
+from importers.files import Unread
 from importers.headers import observed
 from importers.kinds import Parsed
 from importers.packed import MANY, Packed, packed
@@ -93,6 +94,13 @@ class Collected:
         """Say that a row was left out."""
         self.bad += 1
         self.say(code, line, f"{what} was left out: {reason}")
+
+    def nothing(self, what: str) -> Unread:
+        """Return the refusal of a file of which no row can be taken: with why the first of them cannot."""
+        first = next(iter(self.diagnostics), None)
+        line = f"line {first.line}: " if first is not None and first.line is not None else ""
+        why = f" ({line}{first.message.partition(';')[0]})" if first is not None else ""
+        return Unread("no-rows", f"no {what} in it can be taken{why}; the file was skipped")
 
     def leave_out(self, words: str, number: int = 1) -> None:
         """Count what is no learning."""

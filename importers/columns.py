@@ -8,7 +8,7 @@ before anything is read, with the columns that there are.
 import csv
 import io
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import Any
 
 from importers import files, json_parts
@@ -35,13 +35,13 @@ DELIMITERS = (",", ";", "\t", "|")
 
 
 def mapped(text: str) -> dict[str, str]:
-    """Return a map of columns by field, from `field=column` with commas between.
+    """Return a map of columns by field, from `field=column` with commas between; one with a comma in it is quoted.
 
     Raises:
         BadArgument: a field is none, named twice or without a column, or no column gives the solution.
     """
     found: dict[str, str] = {}
-    for part in text.split(","):
+    for part in _pieces(text):
         field, equals, column = (piece.strip() for piece in part.partition("="))
         if not equals or not column or field not in FIELDS:
             fields = ", ".join(FIELDS)
@@ -55,6 +55,13 @@ def mapped(text: str) -> dict[str, str]:
     if "solution" not in found:
         raise BadArgument("the map has no solution; nothing was written", "add solution=COL to the map")
     return found
+
+
+def _pieces(text: str) -> list[str]:
+    try:
+        return next(csv.reader([text], skipinitialspace=True, strict=True), [""])
+    except (csv.Error, StopIteration):
+        return text.split(",")
 
 
 def read(path: str, kind: str, columns: dict[str, str], project: str | None = None) -> Parsed:
@@ -71,6 +78,43 @@ def read(path: str, kind: str, columns: dict[str, str], project: str | None = No
         Unread: nothing of the file can be taken.
     """
     return _Rows(path, kind, columns, project).parsed(files.read_bytes(path, FILE_BYTES))
+
+
+def cells(path: str, kind: str) -> Iterator[tuple[int, list[str]]]:
+    """Yield what each row of a file says, by its line, where the columns are not known any more.
+
+    A file of CSV is read with each delimiter, so that a row comes several times.
+
+    Raises:
+        Unread: the file cannot be read.
+    """
+    raw = files.read_bytes(path, FILE_BYTES)
+    if kind == "jsonl":
+        for line, row in _Rows(path, kind, {}, None).objects(raw):
+            yield line, list(_texts_in(row))
+        return
+    text = files.decoded(raw)
+    for delimiter in DELIMITERS:
+        with _long_cells():
+            reader, line = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter), 1
+            with suppress(csv.Error):
+                for found in reader:
+                    yield line, found
+                    line = reader.line_num + 1
+
+
+def _texts_in(value: Any) -> Iterator[str]:
+    """Yield every text in a value, and lists of texts as a cell has them."""
+    if isinstance(value, dict):
+        for one in value.values():
+            yield from _texts_in(one)
+    elif isinstance(value, list):
+        if value and all(isinstance(one, str) for one in value):
+            yield "\n".join(value)
+        for one in value:
+            yield from _texts_in(one)
+    elif value is not None:
+        yield str(value).lower() if isinstance(value, bool) else str(value)
 
 
 class _Rows(Collected):
@@ -168,9 +212,9 @@ class _Rows(Collected):
         )
 
     def _json(self, raw: bytes) -> Iterator[tuple[int, dict[str, Any]]]:
-        rows = list(self._json_rows(raw))
+        rows = list(self.objects(raw))
         if not rows:
-            raise Unread("no-rows", "no row of it can be taken; the file was skipped")
+            raise self.nothing("row")
         there = dict.fromkeys(key for _, row in rows for key in row)
         if any(all(_cell(row, column) is None for _, row in rows) for column in self.columns.values()):
             known = [
@@ -179,7 +223,7 @@ class _Rows(Collected):
             raise self._no_column([*there, *known])
         return iter(rows)
 
-    def _json_rows(self, raw: bytes) -> Iterator[tuple[int, dict[str, Any]]]:
+    def objects(self, raw: bytes) -> Iterator[tuple[int, dict[str, Any]]]:
         """Yield the objects of a file, one a line, or of its list; what cannot be read is left out with a remark."""
         try:
             plain = json_parts.plain_utf8(raw)

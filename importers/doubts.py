@@ -4,7 +4,30 @@ What the product shall do, what others want, an idiom, what is only thought: eac
 a second author. All patterns are for lower case, with plain apostrophes and what stands in quotes taken out.
 """
 
+_PRAISE = (
+    r"great|wonderful|lovely|brilliant|fantastic|awesome|perfect|super|amazing|excellent|splendid|terrific|toll"
+    r"|klasse|prima|wunderbar|großartig|herrlich|génial|bravo|parfait|magnifique|genial|estupendo|fantástico"
+    r"|perfecto|ótimo|maravilha|fantastico|ottimo|perfetto|geweldig|prachtig|отлично|супер|прекрасно"
+)
+"""What an irony begins or ends with."""
+
 REFUSALS = {
+    "mocks": (
+        rf"\A(?:(?:ah|oh|na|well|ok|and)\W+)?(?:{_PRAISE})\W+.*"
+        r"\b(?:(?:from now on|going forward),? (?:so )?(?:we|it|everything|everybody|everyone|nobody)"
+        r" (?:just|simply|apparently|obviously)|ab (?:jetzt|sofort) \w+ (?:wir|alle) (?:also|einfach|wohl|anscheinend)"
+        r"|(?:à partir de \w+|désormais),? on \w+ (?:donc|apparemment|juste)"
+        r"|a partir de \w+,? (?:pues|entonces|então)|d'ora in poi,? (?:dunque|quindi))\b"
+        rf"|[,;–—-]\s*(?:how |so |just |na |wie )?(?:{_PRAISE})\W*\Z"
+    ),
+    "tasks": (
+        r"\A(?:please |now |and |also |then )*(?:fix|debug|repair|rerun|re-run|run|skip|unskip|revert|restore|rename"
+        r"|remove|delete|move|look at|port|split)"
+        r" (?:the|that|this|my|our|your) (?:[\w-]+ ){1,4}(?:that|which|where) \w+s\b(?!.*[,;–—-] (?:always|never)\b)"
+        r"|\b(?:after|before) (?:this|that)\W*\Z"
+        r"|\A(?:as|als) (?:an? |ein\w* )?(?:[\w-]+ ){0,2}(?:users?|customers?|admins?|visitors?|buyers?|sellers?"
+        r"|nutzer\w*|kund\w+|besucher\w*),? (?:i|ich|we|wir)\b|\Aen tant qu\S+ \w+,? j|\Acomo (?:usuari\w+|cliente),? "
+    ),
     "specifies": (
         r"\bthe (?:[\w-]+ ){1,3}(?:should|must) (?:always|never) (?:show|display|hide|appear|stay|stick|render"
         r"|open|close"

@@ -25,7 +25,6 @@ from importers.collected import (
     words_of,
 )
 from importers.export import LINE_BYTES, Unreadable, check
-from importers.files import Unread
 from importers.kinds import Importer, Parsed, Where, best_said
 from importers.subjects import categorised
 from ledger.model import EVERYWHERE
@@ -176,7 +175,8 @@ def _read_rows(connection: sqlite3.Connection, found: _Memories, names: list[str
                 check(row)
                 found.take(row, None)
             except Unreadable as error:
-                found.refuse(None, str(error))
+                name = name_in_locator((row or {}).get("content_hash"))
+                found.refuse(None, str(error), f"the memory {name[:12]}" if name else "a memory")
     except (sqlite3.Error, UnicodeError):
         found.say("damaged-rows", None, f"it is damaged after {total:,} memories; the rest was left out")
         return False
@@ -221,7 +221,7 @@ def parse(raw: bytes, path: str, project: str | None = None) -> list[Parsed]:
     if head:
         found.say("no-lineage", None, "an export has neither lineage nor deletions; import the database itself")
     if not found.drafts and found.bad:
-        raise Unread("no-rows", "no memory in it can be taken; the file was skipped")
+        raise found.nothing("memory")
     written = time_of(None, told(head, "export_timestamp"))
     rank = -datetime.fromisoformat(written).timestamp() if written is not None else 0.0
     return [found.linked(is_complete=False, rank=rank)]

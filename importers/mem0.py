@@ -22,7 +22,6 @@ from importers.collected import (
     words_of,
 )
 from importers.export import LINE_BYTES, Unreadable, check
-from importers.files import Unread
 from importers.kinds import Importer, Parsed, Where, best_said
 from importers.subjects import categorised
 from ledger.model import EVERYWHERE
@@ -119,7 +118,7 @@ def parse(raw: bytes, path: str, project: str | None = None) -> list[Parsed]:
     found = _Memories(KIND, path, project)
     json_rows.read(raw, found, {"": found.take, "results": found.take, "memories": found.take})
     if not found.drafts and found.bad:
-        raise Unread("no-rows", "no memory in it can be taken; the file was skipped")
+        raise found.nothing("memory")
     found.say("a-list", None, "a list has what one call gave, and no history; nothing is missed that it lacks")
     return [found.parsed(is_complete=False, rank=0.0)]
 
@@ -137,8 +136,10 @@ def database(connection: sqlite3.Connection, path: str, project: str | None = No
         raise foreign_sqlite.damaged()
     by_id: dict[str, list[dict[str, Any]]] = {}
     is_complete = True
+    total = 0
     try:
         for row in foreign_sqlite.rows(connection, TABLE, [name for name in names if name in _READ]):
+            total += 1
             try:
                 if row is None or sum(len(one) for one in row.values() if isinstance(one, (str, bytes))) > LINE_BYTES:
                     raise Unreadable(f"it is longer than {LINE_BYTES:,} bytes")
@@ -151,6 +152,9 @@ def database(connection: sqlite3.Connection, path: str, project: str | None = No
                 found.refuse(None, str(error), "a step of the history")
     except (sqlite3.Error, UnicodeError):
         found.say("damaged-rows", None, "it is damaged; the rest was left out")
+        is_complete = False
+    if total == foreign_sqlite.ROWS_MAX:
+        found.say("too-many", None, f"more than {total:,} steps of the history; the rest was left out")
         is_complete = False
     for name, rows in by_id.items():
         _chain(found, name, rows)

@@ -130,7 +130,7 @@ def _lines(path: str, project: str | None, lines: Any) -> Parsed:
 
 def _answer(found: _Graph) -> Parsed:
     if not found.drafts and found.bad:
-        raise Unread("no-rows", "no entity in it can be taken; the file was skipped")
+        raise found.nothing("entity")
     return found.parsed(is_complete=True)
 
 

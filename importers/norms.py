@@ -60,6 +60,8 @@ RULES = {
         r"|\b(?:we|the team|our team|everyone)(?: have| has| all|'ve)? (?:decided|agreed|settled)(?: \w+)?\s*:"
         r"|"
         r"\A[^:,]{0,30}\bfor (?:later|next time|the future|future \w+)\s*[:,]\s"
+        r"|\blet's (?:all )?(?:agree|settle) (?:on (?:this|that|it|one thing)|that)\b"
+        r"|\A(?:please )?make (?:it|this) a (?:habit|rule|practice|point) (?:to|of|that)\b"
         r"|\blet's make (?:it|this|that) a (?:rule|habit|convention)\b|\A(?:new|another|one more|second|hard"
         r"|simple) (?:house )?"
         r"(?:rule|convention)\s*[:,–—-]|[,.;–—-] (?:please )?make (?:that|this|it) a (?:habit|rule)\W*\Z"
@@ -135,6 +137,7 @@ RULES = {
         r"|belongs?|shared|depends?|needs?|use)\b"
     ),
     "kinds": (
+        rf"\A(?:please )?{_DO}\b {_BARE}\w.*[,;–—-] ?(?:always|no exceptions|without exceptions?)\W*\Z|"
         rf"\Ano,? {_PLURAL} (?:need|are|go|have|start|use|must|should) \S|\A{_PLURAL} (?:is|are|means?"
         rf"|gets?) (?!.*\b(?:red|slow|late|broken|down|wrong)\b).*, always"
         r"(?:,.*)?\W*\Z|\A[\w-]+(?: [\w-]+)? only[,.;–—-] ?(?:please|no|don't|never)\b|\b(?:is"
@@ -237,6 +240,8 @@ RULES = {
         r" (?!(?:that|this|it|him|her)\b)\w"
     ),
     "cases": (
+        r"\A(?:please )?(?:always )?(?:ask|check with) (?:me |us )?(?:first )?before (?:you )?(?:\w+ing|\w+)\b"
+        r"(?!.*\b(?:this|that|it)\b) \S|"
         r"\A(?:if|when(?:ever)?) (?:you|we|i) (?:ever )?(?:see|hit|get|run into|encounter) .*\bagain,"
         rf"|\A(?:if|when(?:ever)?) (?:something|anything) [^,]+, (?:please |always |first )?{_DO} \S"
         r"|"
@@ -279,6 +284,7 @@ RULES = {
         r"|(?:する|した)(?:前|後)(?:に|は|には).*(?:実行|更新|確認|追加)して"
     ),
     "manners": (
+        r"\bi (?:want|need|expect|would like|'d like) you to (?:always|never) \w|"
         r"\Ayou (?:don't|do not) (?:have|need) to (?:explain|tell|show|repeat|summari[sz]e|ask|comment|justify"
         r"|apologi[sz]e)\b|\Aonly tell me \w"
         r"|\Ai (?:use|work with|write|read|run|develop on) [^,]+, (?:not|never) \w|\Ai \w+, i (?:don't|never"
@@ -428,7 +434,7 @@ RULES = {
 _SIGNS = {
     "facts": """aware beware btw careful fyi heads important information know mind n nb note reminder warning
     watch way""",
-    "minds": """add again agreed anymore bear change coming convention deal debate decided decision discussed
+    "minds": """add again agree agreed anymore bear change coming convention deal debate decided decision discussed
     discussion each ever every final forget forgetting future habit how keep know later law mean
     memory my negotiable next note notes often otherwise our period policy put remains remember rule
     rules said save settled standard stay stays stone stop store story team time times told want way

@@ -10,6 +10,7 @@ import os
 from collections.abc import Callable, Container
 
 from importers import files, memory_notes, projects, quipu
+from importers.asides import is_companion
 from importers.files import Unread
 from importers.kinds import Gathered, Where
 from ledger import checkpoints
@@ -131,7 +132,7 @@ class Notes:
             if path in taken:
                 continue
             if not memory_notes.sniff(path):
-                if "/." not in path[len(root) :].replace(os.sep, "/"):
+                if "/." not in path[len(root) :].replace(os.sep, "/") and not is_companion(path):
                     foreign.append(path)
                 continue
             folder = _memory_folder(path, root, indexed)
@@ -180,6 +181,9 @@ class Notes:
             part.add(facts.drafts)
             part.whole |= facts.whole
             part.replaced.update(facts.replaced)
+            part.diagnostics += facts.diagnostics
+            if facts.diagnostics:  # what is older than what was read has not gone
+                part.unread.append(path)
             return
         parsed = memory_notes.parse(text, path, self._project(path), self.listed)
         if memory_notes.PART_MARK not in text:  # a part of an index depends, as that, on all that are listed

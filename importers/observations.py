@@ -44,6 +44,8 @@ class File(Collected):
 
     def __init__(self, path: str, project: str | None) -> None:
         super().__init__(KIND, path, project)
+        self.about = ""
+        """The row that is read, of a file without lines, as a remark names it."""
         self.named: str | None = None
         """The project of rows that name none; without it the folder's name is."""
         self._is_unnamed = False
@@ -58,7 +60,12 @@ class File(Collected):
 
     def refuse(self, line: int | None, reason: str, what: str = "an observation", code: str = "observation") -> None:
         """Say that an observation was left out."""
-        super().refuse(line, reason, what, code)
+        super().refuse(line, reason, self.about or what, code)
+
+    def say(self, code: str, line: int | None, message: str) -> None:
+        """Make a remark; where there are no lines, on the row that is read."""
+        is_named = not self.about or message.startswith(self.about) or not code.startswith("observation")
+        super().say(code, line, message if is_named else f"{self.about}: {message}")
 
     def take(self, row: dict[str, Any], line: int | None) -> None:
         """Add what an observation says.

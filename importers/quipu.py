@@ -38,6 +38,7 @@ class Facts(NamedTuple):
     drafts: list[Draft]
     whole: frozenset[str]
     replaced: dict[str, tuple[str, ...]]
+    diagnostics: tuple[Diagnostic, ...] = ()
 
 
 class Marks(NamedTuple):
@@ -70,15 +71,19 @@ def facts(text: str, path: str, project: str) -> Facts | None:
     entity, attribute = header.text("entity"), header.text("attribute")
     if found is None or header.text("type").lower() != "fact" or not entity:
         return None
-    values = list(_VALUE.finditer(header.body, found.end()))[:FACTS_MAX]
+    values = list(_VALUE.finditer(header.body, found.end()))
     if not values:
         return None
+    cut = []
+    if len(values) > FACTS_MAX:
+        line = header.body_line + header.body.count("\n", 0, values[FACTS_MAX].start())
+        cut = [Diagnostic(path, line, "too-many", f"more than {FACTS_MAX} values of a fact; the older were left out")]
     subject = " ".join(plain(f"{entity} {attribute}").split())
     drafts: list[Draft] = []
     replaced: dict[str, tuple[str, ...]] = {}
     newer: str | None = None
     seen: dict[str, int] = {}
-    for value in values:
+    for value in values[:FACTS_MAX]:
         day, words = value[1], value[2].strip()
         seen[day] = seen.get(day, 0) + 1
         locator = f"memory-note:{path}#{day}" + (f"/{seen[day]}" if seen[day] > 1 else "")
@@ -93,7 +98,7 @@ def facts(text: str, path: str, project: str) -> Facts | None:
         newer = locator
     drafts.reverse()
     whole = frozenset((f"memory-note:{path}#", *(draft.source.locator for draft in drafts if draft.source)))
-    return Facts(drafts, whole, replaced)
+    return Facts(drafts, whole, replaced, tuple(cut))
 
 
 def marks(state: str, folder: str) -> Marks:
@@ -116,8 +121,10 @@ def _marks(connection: sqlite3.Connection, state: str, folder: str) -> Marks:
     replaced: dict[str, str] = {}
     stale = 0
     wanted: list[str] = [name for name in ("rel", "superseded_by", "stale_note") if name in names]
-    for row, _ in zip(foreign_sqlite.rows(connection, "doc", wanted), range(MARKS_MAX), strict=False):
-        if row is None:  # too large to be read
+    unread = 0
+    for number, row in enumerate(foreign_sqlite.rows(connection, "doc", wanted)):
+        if row is None or number >= MARKS_MAX:  # too large to be read, or too many
+            unread += 1
             continue
         old, new = (_inside(folder, row[key]) for key in ("rel", "superseded_by"))
         if old is not None and new is not None and old != new:
@@ -128,7 +135,11 @@ def _marks(connection: sqlite3.Connection, state: str, folder: str) -> Marks:
     if stale:
         told.append(f"marks of stale notes {stale:,}")
     message = f"what is no learning was left out: {', '.join(told)}"
-    return Marks(replaced, [Diagnostic(state, None, "no-learnings", message)] if told else [])
+    found = [Diagnostic(state, None, "no-learnings", message)] if told else []
+    if unread:
+        message = f"{unread:,} of its documents are too large or too many to be read; their notes count as live"
+        found.append(Diagnostic(state, None, "quipu-state", message))
+    return Marks(replaced, found)
 
 
 def _inside(folder: str, rel: object) -> str | None:

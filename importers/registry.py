@@ -141,7 +141,8 @@ def rows_by(kind: str | None, columns: str, paths: Iterable[str]) -> Importer:
     ends = {os.path.splitext(path)[1].lower().lstrip(".") for path in paths}
     kind = kind or {"csv": "csv", "tsv": "csv", "jsonl": "jsonl", "ndjson": "jsonl"}.get("".join(sorted(ends)))
     if kind not in by_columns.KINDS:
-        raise BadArgument("the kind of rows is not told; nothing was written", "say --kind csv or --kind jsonl")
+        about = "the kind of rows is not told" if kind is None else f"there are no rows of the kind {kind[:40]!r}"
+        raise BadArgument(f"{about}; nothing was written", "say --kind csv or --kind jsonl")
     folder = next((path for path in paths if os.path.isdir(path)), None)
     if folder is not None:
         raise BadArgument(f"{files.shown(folder)} is a folder; nothing was written", "name the files with rows")

@@ -422,7 +422,7 @@ REFUSALS = {
         r"|真棒|太好了|又来|さすが|最高だ"
     ),
     "tells": (
-        r"\b(?:you(?! (?:must|should|have to|need to|may|are to) )|he|she|they|it|this|that|which|everything"
+        r"\b(?:you(?! (?:must|should|have to|need to|may|are to|to) )|he|she|they|it|this|that|which|everything"
         r"|everybody|nobody|who) (?:\w+ )?(?:always|never)\b"
         r"(?!.*[,;] (?:always|never|please|so|use|don't))|\bused to\b|\bi (?:can |could |just |have |will "
         r"|would )?(?:always|never) (?!want|like|use|prefer)\w+"

@@ -6,12 +6,14 @@ that nothing is shown from it which an import would not have kept.
 """
 
 import os
+import re
 from collections import deque
 from collections.abc import Iterable, Iterator, Mapping
 from itertools import islice
 from typing import NamedTuple
 
-from importers import files, registry
+from importers import columns, files, registry, sessions
+from importers.collected import PART_CHARS
 from importers.files import Unread
 from importers.transcript import Turn, opened
 from ledger import door, private, redact
@@ -35,6 +37,9 @@ HEAD_CHARS, LOOK_LINES = 60, 200
 
 LINE_CHARS, TURN_CHARS = 300, 1_000
 """Most that is shown of a line, and of a turn."""
+
+MASKED_CHARS = 10_000
+"""By how much a turn may grow when what is secret in it is masked, before it is compared."""
 
 TEXT_BYTES = 8 << 20
 """Largest file whose lines are shown; one of a larger file is found by its importer all the same."""
@@ -80,7 +85,7 @@ def standing(place: Source, said: tuple[str, str], markers: Mapping[str, str], h
         return Standing("gone", None, "the file is no longer there; the learning holds what was read")
     try:
         if place.locator.startswith(f"{TRANSCRIPT}:"):
-            return _turn(place, path, markers)
+            return _turn(place, path, said, markers)
         if place.locator.startswith(ROWS):
             return _row(place, path, said, markers)
         return _text(place, path, said, markers, home)
@@ -93,7 +98,7 @@ def standing(place: Source, said: tuple[str, str], markers: Mapping[str, str], h
 # -- sessions ----------------------------------------------------------------------------------------------------------
 
 
-def _turn(place: Source, path: str, markers: Mapping[str, str]) -> Standing:
+def _turn(place: Source, path: str, said: tuple[str, str], markers: Mapping[str, str]) -> Standing:
     """Look for a turn by its id, from the beginning: a session that was resumed holds its lines again."""
     uuid = place.locator.partition(":")[2].rpartition("#")[0]
     before: deque[Turn] = deque(maxlen=NEAR_TURNS)
@@ -103,31 +108,53 @@ def _turn(place: Source, path: str, markers: Mapping[str, str]) -> Standing:
             if turn.uuid == uuid:
                 near = [*before, turn, *islice(turns, NEAR_TURNS)]
                 shown = tuple(Near(one.line, _shown(one.text, TURN_CHARS, markers), one.speaker) for one in near)
+                if not _says(turn, place, path, said, markers):
+                    message = "something else is read there now; the learning holds what was read"
+                    return Standing("changed", turn.line, message, shown)
                 message = "the session says it there" if turn.line == place.line else "the session says it elsewhere"
                 return Standing("stands" if turn.line == place.line else "moved", turn.line, message, shown)
             before.append(turn)
     return Standing("gone", None, "the file is there, and this turn is not in it any more")
 
 
+def _says(turn: Turn, place: Source, path: str, said: tuple[str, str], markers: Mapping[str, str]) -> bool:
+    """Tell whether a turn still says what was learned: word by word, or, of what was inferred, by reading anew."""
+    solution = " ".join(said[1].split())
+    whole = " ".join(_shown(turn.text, len(turn.text) + MASKED_CHARS, markers).split())
+    if solution and re.search(rf"(?<!\w){re.escape(solution)}(?!\w)", whole):
+        return True
+    at = place.locator.replace("#copy:", "#")
+    made = (draft for parsed in sessions.read(path, None) for draft in parsed.drafts if _locator(draft) == at)
+    return any(" ".join(one.solution.split()) == solution for one in _kept(made, markers))
+
+
 # -- rows --------------------------------------------------------------------------------------------------------------
 
 
 def _row(place: Source, path: str, said: tuple[str, str], markers: Mapping[str, str]) -> Standing:
-    """Look for the beginning of a row's solution from its line on, as it is written before any mark of quoting."""
+    """Look for a row one of whose cells says the solution: at its line, else elsewhere."""
     near = tuple(_lines(path, place.line, said[1], markers))
     if not near:
         return Standing("unread", None, "the lines of the file cannot be shown; the learning holds what was read")
-    head = said[1].partition("\n")[0].strip()[:HEAD_CHARS]
-    for mark in ('"', "\\"):
-        head = head.partition(mark)[0]
-    found = next((one.line for one in near if head and head in one.text), None)
-    if found is None:
-        return Standing(
-            "changed", place.line, "something else stands there now; the learning holds what was read", near
-        )
-    if 0 <= found - (place.line or 0) <= "\n".join(said).count("\n"):
-        return Standing("stands", place.line, "the file says it there", near)
-    return Standing("moved", found, "the file says it at another place now", near)
+    wanted = " ".join(said[1].split())
+    elsewhere: int | None = None
+    for line, cells in columns.cells(path, place.locator.partition(":")[0]):
+        is_here = line == place.line
+        if any(_is_cell(wanted, cell, markers if is_here else None) for cell in cells):
+            if is_here:
+                return Standing("stands", line, "the file says it there", near)
+            elsewhere = elsewhere or line
+    if elsewhere is not None:
+        found = tuple(_lines(path, elsewhere, said[1], markers))
+        return Standing("moved", elsewhere, "the file says it at another place now", found)
+    return Standing("changed", place.line, "something else stands there now; the learning holds what was read", near)
+
+
+def _is_cell(wanted: str, cell: str, markers: Mapping[str, str] | None) -> bool:
+    """Tell whether a cell says a solution, or has it as a part of a long text; masked as it is stored, where asked."""
+    text = cell if markers is None else _shown(cell, len(cell) + MASKED_CHARS, markers)
+    found = " ".join(text.split())
+    return found == wanted or (len(found) > PART_CHARS and wanted in found)
 
 
 # -- other files -------------------------------------------------------------------------------------------------------
@@ -162,13 +189,17 @@ def _text(place: Source, path: str, said: tuple[str, str], markers: Mapping[str,
 
 
 def _stored(readings: Iterable[Reading], markers: Mapping[str, str]) -> Iterator[Draft]:
-    """Yield what a file says, as an import would store it; what it could not store is left out."""
-    for reading in readings:
-        for draft in reading.drafts:
-            try:
-                yield door.draft(draft, markers).draft
-            except BadInput:
-                continue
+    """Return what a file says, as an import would store it."""
+    return _kept((draft for reading in readings for draft in reading.drafts), markers)
+
+
+def _kept(drafts: Iterable[Draft], markers: Mapping[str, str]) -> Iterator[Draft]:
+    """Yield drafts as an import would store them; what it could not store is left out."""
+    for draft in drafts:
+        try:
+            yield door.draft(draft, markers).draft
+        except BadInput:
+            continue
 
 
 def _locator(draft: Draft) -> str:

@@ -24,7 +24,20 @@ import msgspec
 from importers import asides
 from importers.files import Unread, open_regular
 from importers.headers import observed
-from importers.transcript_line import ID_CHARS, INPUT, NUL, READ, Bad, Block, Line, Message, decoded, parts, read
+from importers.transcript_line import (
+    ID_CHARS,
+    INPUT,
+    NUL,
+    READ,
+    Bad,
+    Block,
+    Line,
+    Message,
+    decoded,
+    paired,
+    parts,
+    read,
+)
 from ledger import author
 from ledger.model import Diagnostic
 from ledger.turns import Spoken
@@ -218,7 +231,7 @@ class Transcript:
 
     def _is_complete(self, raw: bytes) -> bool:
         try:
-            decoded(raw)
+            decoded(paired(raw) or raw)
         except (msgspec.MsgspecError, RecursionError, UnicodeError):
             return not raw.strip()
         return True
@@ -239,6 +252,10 @@ class Transcript:
         try:
             line = decoded(raw)
         except (msgspec.DecodeError, RecursionError, UnicodeError):
+            whole = paired(raw)
+            if whole is not None:
+                yield from self._turns(whole)
+                return
             for part in parts(raw):
                 yield from self._taken(part)
             return

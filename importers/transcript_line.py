@@ -5,6 +5,7 @@ twice, bytes that are no text, levels without end. Fields that are not read may
 be anything, since each release of the client adds some.
 """
 
+import re
 from typing import Any
 
 import msgspec
@@ -153,12 +154,25 @@ def read(raw: bytes, line: Line | None) -> tuple[Line, Message | None]:
     except UnicodeError:
         raise Bad("line-text", "it is not UTF-8") from None
     except msgspec.MsgspecError:
-        raise Bad("line-json", "it is no JSON") from None
+        raise _unreadable(raw) from None
     if not 0 < len(line.uuid) <= ID_CHARS:
         raise Bad("line-id", f"its uuid is missing or too long (limit {ID_CHARS})")
     if len(line.session_id or "") > ID_CHARS:
         raise Bad("line-id", f"its sessionId is too long (limit {ID_CHARS})")
     return line, message
+
+
+def paired(raw: bytes) -> bytes | None:
+    """Return a line whose halves of surrogate pairs, escaped, stand as U+FFFD; None when it holds none.
+
+    The client cuts texts by UTF-16 units, so that a cut may go through a character and leave half of it.
+    """
+    mended = re.sub(rb"\\u[dD][89abAB]..\\u[dD][c-fC-F]..|\\u[dD][89a-fA-F]..|\\.", _whole, raw, flags=re.DOTALL)
+    return mended if mended != raw else None
+
+
+def _whole(found: re.Match[bytes]) -> bytes:
+    return rb"\ufffd" if len(found[0]) == len(rb"\ud800") else found[0]
 
 
 def parts(raw: bytes) -> list[bytes]:
@@ -170,6 +184,15 @@ def parts(raw: bytes) -> list[bytes]:
     except Broken:
         return [*parts, raw[scanner.at :]] if parts else [raw]
     return [raw] if scanner.peek() or not parts else parts
+
+
+def _unreadable(raw: bytes) -> Bad:
+    """Return what is wrong with a line that cannot be decoded."""
+    try:
+        raw.decode()
+    except UnicodeDecodeError:
+        return Bad("line-text", "it is not UTF-8")
+    return Bad("line-json", "it is no JSON")
 
 
 def _check(raw: bytes) -> None:

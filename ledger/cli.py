@@ -45,7 +45,7 @@ TABLE = (
     ("release", "ledger.cli_write:release", "let a withheld learning be served again"),
     ("review", "ledger.cli_review:review", "decide what waits: accept, reject, release, merge, edit; one key each"),
     ("trust", "ledger.cli_trust:trust", "let what files of a repository say now be recalled unasked"),
-    ("import", "ledger.cli_import:import_paths", "read memory notes, or an export of ours, into the ledger"),
+    ("import", "ledger.cli_import:import_paths", "read notes, sessions, exports and other memories into the ledger"),
     ("scan", "ledger.cli_scan:scan", "find what memory tools and agents keep, and import it"),
     ("watch", "ledger.cli_watch:watch", "import what changes on disk, as it changes"),
     ("compact", "ledger.cli_compact:compact", "move entries out of a MEMORY.md that is too long to be loaded"),

@@ -121,12 +121,17 @@ def status_of(paths: list[str], document: dict[str, Any]) -> int:
     """Return the exit status: that of bad input when a file that was named cannot be taken at all, else 0."""
     from importers.files import REFUSALS, shown
 
-    named = {shown(os.path.abspath(os.path.expanduser(path))) for path in paths if not os.path.isdir(path)}
+    named = {_whole(shown(path)) for path in paths if not os.path.isdir(path)}
     is_refused = any(
-        one["file"] in named and one["code"] in REFUSALS and (one["line"] is None or one["code"] == "export-header")
+        _whole(one["file"]) in named and one["code"] in REFUSALS and (one["line"] is None or one["code"] == "export-header")
         for one in document["diagnostics"]
     )
     return BadInput.exit_code if is_refused else 0
+
+
+def _whole(path: str) -> str:
+    """Return a path from the root on, however it was typed: a file that is not there is named as it was given."""
+    return os.path.abspath(os.path.expanduser(path))
 
 
 @contextmanager

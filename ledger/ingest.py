@@ -231,6 +231,7 @@ class _Import:
         self.spots: dict[tuple[bytes, bytes], tuple[str, int]] = {}
         """Each learning this import made, and the seq of its event, by the spot of its text."""
         self.counts = dict.fromkeys((*ACTS.values(), "quarantined"), 0)
+        self.back: dict[str, set[str]] = {"undo": set(), "add_source": set()}
 
     # -- guards ----------
 
@@ -482,6 +483,8 @@ class _Import:
             self.counts["quarantined"] += 1
         else:
             self.counts[ACTS[change.act]] += 1
+        if change.act in self.back:
+            self.back[change.act].update(change.ids)
 
     def _answer(self) -> Imported:
         counts = self.counts
@@ -495,6 +498,7 @@ class _Import:
             - written
             - counts["sources_added"]
             - counts["restored"]
+            + len(self.back["undo"] & self.back["add_source"])  # one text that is back, and counted as both
         )
         remarks = list(self.ledger.store.remarks)
         self.ledger.store.remarks.clear()

@@ -8,6 +8,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from said import Session
 
 from importers import files
 from importers.plan import plan, vanished
@@ -339,3 +340,23 @@ def test_a_source_of_several_files_is_the_same_only_when_all_of_them_are(tmp_pat
     seen.forget([str(place)])
     log.unlink()
     assert seen.unchanged(look()) is None
+
+
+def test_an_empty_ledger_passes_over_what_said_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A first scan may find sessions in which nobody laid down anything: the next one passes over them."""
+    monkeypatch.setattr(checkpoints, "RACY_S", -3_600)
+    path = Path(Session().says("hello").at(tmp_path))
+    counts = []
+
+    with Ledger.init(str(tmp_path / "ledger.db")) as ledger:
+        for more in ("", "", "remember that the staging database listens on port 6432"):
+            if more:
+                path.write_bytes(path.read_bytes() + Session().says("hello").says(more).lines[1])
+            seen = ingest.seen_by(ledger)
+            readings = scan_paths([str(path)], seen=seen)
+            done = [ingest.run(ledger, reading, plan, vanished, seen=seen) for reading in readings]
+            seen.save()
+            passed = sum(len(reading.passed) for reading in readings)
+            counts.append((ledger.store.head().seq > 0, passed > 0, sum(one.recorded for one in done)))
+
+    assert counts == [(False, False, 0), (False, True, 0), (True, False, 1)]

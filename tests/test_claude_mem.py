@@ -631,6 +631,8 @@ def test_rows_are_found_in_every_wrapping(raw: bytes) -> None:
     ("raw", "words"),
     [
         (answer("Found 3 result(s)\n\n| #12 | 10:00 | x | a title | ~90 |"), "get_observations"),
+        (b"Found 3 result(s)\n\n| #12 | 10:00 | x | a title | ~90 |", "get_observations"),
+        (b"# timeline\n| #S12 | 10:00 | x | a title |", "get_observations"),
         (answer("no such tool", isError=True), "error"),
         (json.dumps({"error": "not found"}).encode(), "observations"),
         (json.dumps({"observations": {"1": POOLER}}).encode(), "list"),

@@ -103,6 +103,20 @@ def test_import_needs_a_path_that_is_there(inside: Inside, shell: Shell) -> None
     assert not shell.file.parent.exists()
 
 
+@pytest.mark.parametrize("typed", ["gone.md", "./gone.md", "~/gone.md", "{}/gone.md"])
+def test_one_that_is_not_there_is_an_error_beside_others_that_are(
+    inside: Inside, notes: Path, monkeypatch: pytest.MonkeyPatch, typed: str
+) -> None:
+    """However its path was typed, the status says that something named could not be taken."""
+    monkeypatch.chdir(notes)
+
+    done = inside("import", str(notes), typed.format(notes))
+
+    assert done.code == 10
+    assert "2 recorded" in done.out
+    assert "not-found" in done.err
+
+
 def test_a_scan_finds_the_clients_memory_folders(inside: Inside, shell: Shell, notes: Path) -> None:
     """Those below ~/.claude/projects, and the places of the setting."""
     folder = shell.folder / ".claude" / "projects" / "-home-u-shop" / "memory"

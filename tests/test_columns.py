@@ -197,3 +197,22 @@ def test_a_dry_run_of_rows_writes_nothing(inside: Inside, tmp_path: Path) -> Non
 
     assert (done["recorded"], done["batches"]) == (1, [])
     assert list(tmp_path.rglob("ledger.db")) == []
+
+
+def test_a_column_with_a_comma_in_its_name_is_quoted_with_its_field(tmp_path: Path) -> None:
+    """Headers are sentences at times; quotes inside a name are the name's."""
+    raw = b'"ask, in short","an ""answer"""\nwhy,so\n'
+
+    (draft,) = read(tmp_path, raw, '"problem=ask, in short",solution=an "answer"').drafts
+
+    assert (draft.problem, draft.solution) == ("why", "so")
+
+
+def test_a_kind_of_rows_that_is_none_is_named(inside: Inside, tmp_path: Path) -> None:
+    """What was told is not called untold."""
+    (tmp_path / "a.csv").write_text("q,a\nb,c\n")
+
+    done = inside("import", str(tmp_path / "a.csv"), "--kind", "xls", "--map", "solution=a")
+
+    assert "no rows of the kind 'xls'" in done.err
+    assert done.code == 15

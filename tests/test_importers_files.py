@@ -398,3 +398,18 @@ def test_a_note_beyond_the_cap_is_read_up_to_it(tmp_path: Path, monkeypatch: pyt
     assert [draft.solution for draft in reading.drafts] == ["first rule", "second rule"]
     assert [(one.line, one.code) for one in reading.diagnostics] == [(3, "too-large")]
     assert (list(reading.unread), reading.whole) == ([str(note)], frozenset())
+
+
+def test_what_the_client_keeps_beside_a_session_is_not_looked_at(tmp_path: Path) -> None:
+    """A copy of its folders holds what subagents are and long outputs of tools: none of them is a failed import."""
+    beside = tmp_path / "copy" / "0b0c0d0e-1111-4222-8333-944455566677"
+    (beside / "subagents").mkdir(parents=True)
+    (beside / "tool-results").mkdir()
+    (beside / "subagents" / "agent-a1.meta.json").write_text('{"agentType": "reviewer"}')
+    (beside / "tool-results" / "hook-1.json").write_text('{"pods": []}')
+    (tmp_path / "copy" / "other.json").write_text('{"pods": []}')
+
+    readings = registry.scan_paths([str(tmp_path / "copy")])
+
+    told = [os.path.basename(one.file) for reading in readings for one in reading.diagnostics]
+    assert told == ["other.json"]

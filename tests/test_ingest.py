@@ -132,6 +132,7 @@ def test_a_deleted_note_is_retracted_and_comes_back_with_its_file(ledger: Ledger
     back = bring()
 
     assert (gone.retracted, back.restored, back.recorded) == (1, 1, 0)
+    assert back.unchanged == gone.unchanged, "what came back is not taken from what stayed"
     assert "Use ruff, never flake8." not in without
     assert served(ledger) == ALL
     assert bring().batch is None

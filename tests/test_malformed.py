@@ -478,7 +478,7 @@ TRANSCRIPTS = (
          ("TDONE", "TDFIVE"), (), "line-shape", 2),
     Case("bytes that are no text", "t.jsonl",
          spoken(turn(1, "TDONE"), turn(2, "TDBAD").encode().replace(b"port", b"p\xff")), ("TDONE",), ("TDBAD",),
-         "line-json", 2),
+         "line-text", 2),
     Case("a pipe with a transcript's name", "t.jsonl", os.mkfifo, code="not-regular", named=10),
 )  # fmt: skip
 CASES = [*NOTES, *HEADERS, *EXPORTS, *CLAUDE_MEM, *TRANSCRIPTS]

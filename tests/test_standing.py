@@ -1,5 +1,6 @@
 """`learnings show --source`: what stands today where a learning was read, and what is around it."""
 
+import json
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -219,3 +220,46 @@ def test_a_row_by_a_map_of_columns_is_shown(inside: Inside, tmp_path: Path, name
     assert "Port 7654" in stands["around"][1]["text"]
     assert moved["status"] == "moved"
     assert (changed["status"], "Port 6543" in changed["around"][1]["text"]) == ("changed", True)
+
+
+def test_a_sentence_of_a_session_that_says_something_else_now_has_changed(inside: Inside, tmp_path: Path) -> None:
+    """The line is there with its id, and what it says is another thing: that is no evidence for what was read."""
+    path = Path(Session().says("hi").says("remember that the staging database listens on port 6432").at(tmp_path / "t"))
+    inside.document("import", str(path))
+    path.write_text(path.read_text().replace("port 6432", "port 64321"))
+
+    found = evidence(inside, "port 6432")
+
+    assert (found["status"], found["line"]) == ("changed", 2)
+    assert "port 64321" in found["around"][1]["text"]
+
+
+def test_what_mended_a_failure_is_read_anew_to_tell_whether_it_stands(inside: Inside, tmp_path: Path) -> None:
+    """It is no sentence of the session: its place is the line where the command succeeded."""
+    session = Session().runs("make lint", "Error: ruff: command not found", fails=True)
+    path = Path(session.runs("uv tool install ruff", "Installed").runs("make lint", "ok").at(tmp_path / "t"))
+    name = inside.document("import", str(path))["remedies"][0]["id"]
+
+    stands = inside.document("show", name, "--source")["evidence"][0]["status"]
+    path.write_text(path.read_text().replace("install ruff", "install flake"))
+    changed = inside.document("show", name, "--source")["evidence"][0]["status"]
+
+    assert (stands, changed) == ("stands", "changed")
+
+
+@pytest.mark.parametrize("name", ["quoted.csv", "quoted.jsonl"])
+def test_a_row_stands_by_all_that_its_cell_says(inside: Inside, tmp_path: Path, name: str) -> None:
+    """Marks of quoting do not hide it, and a change behind its first words is a change."""
+    long = f'"Port 7654", says ops, and {"the pooler waits " * 6}for 30 seconds'
+    rows = {
+        "quoted.csv": 'q|a\nWhich port?|"' + long.replace('"', '""') + '"\n',
+        "quoted.jsonl": json.dumps({"q": "Which port?", "a": long}) + "\n",
+    }[name]
+    path = tmp_path / name
+    path.write_text(rows)
+    inside.document("import", str(path), "--map", "problem=q,solution=a", "--project", "shop")
+
+    stands = evidence(inside, "Port 7654")["status"]
+    path.write_text(rows.replace("30 seconds", "90 seconds"))
+
+    assert (stands, evidence(inside, "Port 7654")["status"]) == ("stands", "changed")

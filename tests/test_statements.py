@@ -137,3 +137,38 @@ def test_the_same_command_is_told_in_other_clothes(typed: str, same: str) -> Non
 def test_variables_that_were_set_are_a_change() -> None:
     """What is set for one run may be what mends it."""
     assert remedies.normalised("AWS_PROFILE=dev aws s3 ls")[1] == frozenset({"AWS_PROFILE=dev"})
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "great, from now on we just never test anything",
+        "toll, ab jetzt brechen wir also immer prod am Freitag",
+        "from now on every deploy goes out untested, wonderful",
+        "fix the test that checks we never log secrets",
+        "please remember to close the PR after this",
+        "as a user I always want to see my balance",
+        "als Kunde will ich immer meinen Kontostand sehen",
+    ],
+)
+def test_an_irony_a_task_and_a_wish_of_users_lay_nothing_down(text: str) -> None:
+    """Praise around a rule that nobody wants, an order for once that speaks of a rule, what the product shall do."""
+    assert said(text) == []
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "great, from now on also run the linter",
+        "perfect, from now on just use pnpm",
+        "let's agree on this: errors are returned, never thrown",
+        "make it a habit to check the changelog before upgrading a dependency",
+        "Use tabs in Makefiles, always.",
+        "I want you to always run the linter before each commit",
+        "ask before deleting migrations or fixtures",
+        "never delete the test that checks we log out",
+    ],
+)
+def test_praise_of_what_was_done_and_orders_for_good_stand_beside_them(text: str) -> None:
+    """What looks alike and means to last still counts."""
+    assert said(text) == [text]

@@ -190,8 +190,7 @@ BAD: dict[str, tuple[bytes, str]] = {
     "no id": (line(5, "BAD", uuid=""), "line-id"),
     "an id of another type": (line(5, "BAD", uuid=7), "line-shape"),
     "content of another type": (line(5, {"BAD": 1}), "line-shape"),
-    "bytes that are no text": (line(5, "BAD").replace(b"BAD", b"BAD\xff\xfe"), "line-json"),
-    "half of a surrogate pair": (line(5, "BAD").replace(b"BAD", b"BAD\\ud83d"), "line-json"),
+    "bytes that are no text": (line(5, "BAD").replace(b"BAD", b"BAD\xff\xfe"), "line-text"),
     "twelve megabytes of letters": (b"x" * 12_000_000 + b"\n", "line-long"),
     "a turn of nine megabytes": (line(5, "BAD" * 3_000_000), "line-long"),
     "a mark in the middle": (b"\xef\xbb\xbf" + line(5, "BAD"), "line-json"),
@@ -233,6 +232,27 @@ def test_what_is_only_odd_is_read_without_a_remark(name: str) -> None:
         turn.text.split()[0] for turn in turns
     ]
     assert found.consumed == len(GOOD[name])
+
+
+@pytest.mark.parametrize(
+    ("written", "read_as"),
+    [
+        (b"cut \\ud83d", "cut \ufffd"),
+        (b"\\uDE00 cut", "\ufffd cut"),
+        (b"\\ud83d\\ud83d\\ude00", "\ufffd\U0001f600"),
+        (b"\\ude00\\ud83d", "\ufffd\ufffd"),
+        (b"\\\\ud83d and \\ud83d", "\\ud83d and \ufffd"),
+    ],
+)
+def test_half_of_a_character_costs_only_itself(written: bytes, read_as: str) -> None:
+    """The client cuts texts by UTF-16 units: what goes through a character leaves a half."""
+    bare = line(2, "BAD").replace(b"BAD", written)
+
+    found, turns = read(line(1, "BEFORE"), bare, b'{"type":"attachment","x":"' + written + b'"}\n', bare[:-1])
+
+    assert found.diagnostics == []
+    assert [turn.text for turn in turns] == ["BEFORE", read_as]
+    assert (found.passed, found.repeated) == ({"attachment": 1}, 1)
 
 
 def test_a_line_without_its_end_waits_for_the_next_reading() -> None:
