@@ -8,7 +8,7 @@ import re
 from collections.abc import Mapping
 
 from ledger import needed
-from ledger.hints import Hints, Remembered
+from ledger.hints import Hints
 
 TEXTS_FEW = 2_000
 """Texts after which it is read off the forms what they need: that takes a quarter of a second, as long as they did."""
@@ -63,8 +63,10 @@ class _Parts:
                     self._always[name].append(len(self._branches))
                 self._branches.append(part)
             self._of_form[name] = frozenset(range(first, len(self._branches))).difference(self._always[name])
-        numbers, hints = list(of_word.values()), Hints(list(of_word))
-        self._by_word = Remembered(lambda word: tuple({at for number in hints.parts([word]) for at in numbers[number]}))
+        self._hints = Hints(of_word)
+        self._by_part = {
+            part: {at for word in words for at in of_word[word]} for part, words in self._hints.by_part(of_word).items()
+        }
         self._texts: dict[str, set[int]] = {}
 
     def has(self, name: str, text: str) -> bool:
@@ -76,12 +78,8 @@ class _Parts:
         return any(self._is_in(at, text) for at in (*(likely & self._of_form[name]), *self._always[name]))
 
     def _likely(self, text: str) -> set[int]:
-        latest, new = self._by_word.latest, self._by_word
-        likely: set[int] = set()
-        for word in text.lower().split():
-            known = latest.get(word)
-            likely.update(new(word) if known is None else known)
-        return likely
+        parts = self._hints.parts(text.lower())
+        return set().union(*(self._by_part[part] for part in parts if part in self._by_part))
 
     def _is_in(self, at: int, text: str) -> bool:
         branch = self._branches[at]
