@@ -7,7 +7,8 @@ numbers and commits are new in each text, and their letters are not. The answers
 Pure and lean: stdlib only.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any, Generic, TypeVar
 
 from ledger import needed
@@ -23,9 +24,11 @@ HINTS_FEW = 16
 """Hints up to which each is looked for by itself."""
 
 PART_MIN = 3
-"""Fewest bytes of a word that is worth looking up; the hint is looked for by itself when all its words are shorter."""
+"""Fewest bytes of a word that is looked for within other words."""
 
 _Word = TypeVar("_Word", str, bytes)
+_Group = dict[bytes, tuple[str, ...]]
+_Groups = list[tuple[frozenset[bytes], _Group]]
 _LETTERS = bytes(code if code > 127 or chr(code).isalpha() else 32 for code in range(256))
 
 
@@ -57,28 +60,21 @@ class Remembered(Generic[_Word]):
 
 
 class Hints:
-    """Texts that are looked for, by their number, and what is known of words."""
+    """Texts that are looked for in longer ones, and what is known of words."""
 
-    def __init__(self, hints: Sequence[str]) -> None:
-        self._hints = hints
-        self._parts: dict[bytes, list[int]] = {}
-        whole = set()
-        for at, hint in enumerate(hints):
-            part = max(words_of(hint), key=len, default=b"")
-            self._parts.setdefault(part if len(part) >= PART_MIN else b"", []).append(at)
-            if part == hint.encode("utf-8", "surrogatepass") and len(part) >= PART_MIN:
-                whole.add(at)
-        self._certain = frozenset(whole)
-        self._anywhere = frozenset(self._parts.pop(b"", ()))
+    def __init__(self, hints: Iterable[str]) -> None:
+        self._part = {hint: _part_of(hint) for hint in hints}
         self._starting: dict[bytes, list[bytes]] = {}
-        for part in self._parts:
-            self._starting.setdefault(part[:PART_MIN], []).append(part)
-        self._known = Remembered(self._within)
+        for part in dict.fromkeys(self._part.values()):
+            if part and part[:1] != b" ":
+                self._starting.setdefault(part[:PART_MIN], []).append(part)
+        self._whole = {part.strip(): part for part in self._part.values() if part[:1] == b" "}
+        self._known = Remembered(self.within)
 
-    def near(self, text: str) -> set[int]:
-        """Return the numbers of all hints that may occur in a text: a word of it holds their longest word."""
+    def parts(self, text: str) -> set[bytes]:
+        """Return the parts of hints that occur in a text, and the empty one of those that must be looked for."""
         latest, new = self._known.latest, self._known
-        found = set(self._anywhere)
+        found = {b""}
         for word in words_of(text):
             known = latest.get(word)
             if known is None:
@@ -87,25 +83,28 @@ class Hints:
                 found.update(known)
         return found
 
-    def of(self, near: Iterable[int], text: str) -> Iterator[int]:
-        """Yield those of the numbers, which are near a text, that occur in it."""
-        certain, hints = self._certain, self._hints
-        for at in near:
-            if at in certain or hints[at] in text:
-                yield at
+    def by_part(self, hints: Iterable[str]) -> _Group:
+        """Return some of the hints by their parts."""
+        found: dict[bytes, tuple[str, ...]] = {}
+        for hint in sorted(hints):
+            found[self._part[hint]] = (*found.get(self._part[hint], ()), hint)
+        return found
 
-    def among(self, text: str) -> list[int]:
-        """Return the numbers of the hints that occur in a text, in no order."""
-        return list(self.of(self.near(text), text))
-
-    def _within(self, word: bytes) -> tuple[int, ...]:
-        """Return the numbers of the hints of which the longest word lies within a word."""
-        found: list[int] = []
+    def within(self, word: bytes) -> tuple[bytes, ...]:
+        """Return the parts of hints that a word holds."""
+        found = [self._whole[word]] if word in self._whole else []
         for at in range(len(word) - PART_MIN + 1):
-            for part in self._starting.get(word[at : at + PART_MIN], ()):
-                if word.startswith(part, at):
-                    found += self._parts[part]
+            likely = self._starting.get(word[at : at + PART_MIN], ())
+            found += [part for part in likely if word.startswith(part, at)]
         return tuple(found)
+
+
+def _part_of(hint: str) -> bytes:
+    """Return what tells that a hint may occur: the longest of its words, with blanks around if it is whole in it."""
+    first, *others = hint.encode("utf-8", "surrogatepass").translate(_LETTERS).split(b" ")
+    parts = [b" %b " % word for word in others[:-1] if word]
+    parts += [word for word in (first, *others[-1:]) if len(word) >= PART_MIN]
+    return max(parts, key=len, default=b"")
 
 
 class Ruled:
@@ -116,40 +115,54 @@ class Ruled:
 
     def __init__(self, hinted: Sequence[tuple[str, int]], sources: Sequence[str]) -> None:
         """Take hints, each with the number of its pattern, and the patterns."""
-        self._hinted, self._rules, self._sources = hinted, [rule for _, rule in hinted], sources
-        self._hints = Hints([hint for hint, _ in hinted])
-        self._numbers = frozenset(range(len(hinted)))
-        self._needs: list[tuple[tuple[frozenset[int], ...], ...]] | None = None
+        self._hinted, self._sources = hinted, sources
+        self._seen: Counter[bytes] = Counter()
+        self._read([((),) for _ in sources])
         self._left = TEXTS_FEW
 
     def among(self, text: str) -> list[int]:
         """Return the numbers of the patterns that are worth trying, ascending."""
-        self._left -= 1
-        if not self._left:
-            self._read_needs()
-        if len(self._rules) < HINTS_FEW:
+        if len(self._hinted) < HINTS_FEW:
             return sorted({rule for hint, rule in self._hinted if hint in text})
-        near = self._hints.near(text)
-        rules = sorted({self._rules[at] for at in self._hints.of(self._numbers & near, text)})
-        needs = self._needs
-        if needs is None:
-            return rules
-        return [rule for rule in rules if any(self._is_open(way, near, text) for way in needs[rule])]
+        if self._left:
+            self._seen.update(words_of(text))
+            self._left -= 1
+            if not self._left:
+                self._read([needed.ways(source) for source in self._sources])
+        parts = self._hints.parts(text)
+        held = [ways for part in parts if part in self._by_part for word, ways in self._by_part[part] if word in text]
+        ways = [self._ways[number] for number in set().union(*held)]
+        return sorted({rule for rule, others in ways if _is_open(others, text, parts)})
 
-    def _is_open(self, way: tuple[frozenset[int], ...], near: set[int], text: str) -> bool:
-        """Tell whether a text holds a word of each group."""
-        if any(group.isdisjoint(near) for group in way):
-            return False
-        return all(any(True for _ in self._hints.of(group & near, text)) for group in way)
-
-    def _read_needs(self) -> None:
-        read = [needed.ways(source) for source in self._sources]
-        words = sorted({word for ways in read for way in ways for group in way for word in group})
-        number = {word: at for at, word in enumerate(words, len(self._hinted))}
+    def _read(self, needs: list[tuple[tuple[frozenset[str], ...], ...]]) -> None:
+        """Arrange what patterns need: each way by the parts of that group which was seen least."""
+        words = {word for ways in needs for way in ways for group in way for word in group}
         self._hints = Hints([*(hint for hint, _ in self._hinted), *words])
-        self._needs = [
-            tuple(tuple(frozenset(map(number.__getitem__, group)) for group in way) for way in ways) for ways in read
-        ]
+        seen = Counter({b"": TEXTS_FEW})
+        for seen_word, times in self._seen.items():
+            seen.update(dict.fromkeys(self._hints.within(seen_word), times))
+        self._ways: list[tuple[int, _Groups]] = []
+        by_word: dict[str, list[int]] = {}
+        for rule, ways in enumerate(needs):
+            hints = [hint for hint, number in self._hinted if number == rule]
+            for way in ways:
+                groups = sorted(
+                    map(self._hints.by_part, (*way, hints)), key=lambda group: sum(seen[part] for part in group)
+                )
+                for word in (word for words in groups[0].values() for word in words):
+                    by_word.setdefault(word, []).append(len(self._ways))
+                self._ways.append((rule, [(frozenset(group), group) for group in groups[1:]]))
+        self._by_part = {
+            part: [(word, by_word[word]) for word in words] for part, words in self._hints.by_part(by_word).items()
+        }
+
+
+def _is_open(groups: _Groups, text: str, parts: set[bytes]) -> bool:
+    """Tell whether a text with these parts holds a word of each group."""
+    for told, _ in groups:
+        if told.isdisjoint(parts):
+            return False
+    return all(any(word in text for part in told & parts for word in group[part]) for told, group in groups)
 
 
 _made: dict[int, tuple[Any, Any]] = {}

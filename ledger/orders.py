@@ -122,9 +122,10 @@ def _read(rules: _Rules, text: str) -> str:
             breaks = 0
     if breaks:
         code.append(_END if breaks > 1 else _MARK)
-    taken = 0
-    for at, pair in enumerate(zip(words, words[1:], strict=False)):
-        for phrase, first, last in rules.phrases[pair] if pair in rules.phrases else ():
+    taken, following = 0, words[1:]
+    pairs = enumerate(zip(words, following, strict=False))
+    for at, pair in [(at, pair) for at, pair in pairs if pair in rules.phrases]:
+        for phrase, first, last in rules.phrases[pair]:
             end = at + len(phrase)
             if words[at:end] == phrase:
                 code[at] = first or code[at]

@@ -27,6 +27,8 @@ LEVELS = {
         "secret_view",
         "private",
         "screen",
+        "screen_rules",
+        "concepts",
         "orders",
         "frame",
         "echo",

@@ -9,6 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ledger import screen as screen_module
+from ledger import screen_rules
 from ledger.model import schema_path
 from ledger.screen import Finding, screen
 
@@ -271,8 +272,8 @@ def test_an_unknown_name_of_the_module_is_an_attribute_error() -> None:
 
 def test_a_missing_rule_file_raises(monkeypatch: pytest.MonkeyPatch) -> None:
     """Without rules no text counts as clean."""
-    monkeypatch.setattr(screen_module, "_rules", None)
-    monkeypatch.setattr(screen_module, "schema_path", lambda name: name + ".missing")
+    monkeypatch.setattr(screen_rules, "_rules", None)
+    monkeypatch.setattr(screen_rules, "schema_path", lambda name: name + ".missing")
 
     with pytest.raises(FileNotFoundError):
         screen("text")
