@@ -13,7 +13,7 @@ import json
 import re
 import sqlite3
 from array import array
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from math import dist, sqrt
 from operator import itemgetter
 from typing import Any, NamedTuple
@@ -65,12 +65,13 @@ _LANE = 4
 _ONES = int.from_bytes(b"\1\0\0\0" * DIMS, "little")
 _SIGNED = _ONES << 7
 _CENTRE = _ONES << 31
-_CENTRES = (1 << 31,) * DIMS
+_NOWHERE = (0,) * DIMS
 _POINT = 22
 _MIDDLES = _ONES * (2 * MIDDLE + 1 << _POINT - 1)
 _BEYOND = _ONES * (3 << _POINT + 8)
 _FLIP = bytes((value + 128) & 255 for value in range(256))
 _ORIGIN = (MIDDLE,) * DIMS
+_CUT = bytes((*range(256), *(255,) * 384, *(0,) * 384)).replace(b"\0", b"\1")
 _FLOATS = tuple(map(float, range(256)))
 _BIT = bytes(49 if value >= 128 else 48 for value in range(256))
 
@@ -207,6 +208,10 @@ class TokenTable:
 
     def _pieces(self, part: str) -> Iterator[int]:
         """Yield the lanes of the longest pieces that cover `part`; what none fits is passed over."""
+        whole = self._tokens.get(part)
+        if whole is not None and len(part) <= TOKEN_CHARS:
+            yield whole
+            return
         start, mark = 0, ""
         while start < len(part):
             names = [mark + part[start:end] for end in range(min(len(part), start + TOKEN_CHARS), start, -1)]
@@ -344,23 +349,20 @@ def _direction(total: int) -> Vector:
     All lanes are scaled at once, as one number with its point after the bit
     `_POINT`, so that the scale itself may be rounded: no direction depends on it.
     """
-    size = dist(array("I", (total + _CENTRE).to_bytes(DIMS * _LANE, "little")), _CENTRES) or 1.0
+    sums = array("i", (total + _CENTRE ^ _CENTRE).to_bytes(DIMS * _LANE, "little"))
+    size = dist(sums, _NOWHERE) or 1.0
     scale = round(LENGTH * (1 << _POINT) / size)
     scaled = total * scale + _MIDDLES
     if scale < SCALE_MIN or scaled < 0 or scaled & _BEYOND:
-        return _cut(total, LENGTH / size)
-    found = tuple((scaled >> _POINT - 16).to_bytes(DIMS * _LANE, "little")[2::_LANE])
+        found = _cut(sums, LENGTH / size)
+    else:
+        found = tuple((scaled >> _POINT - 16).to_bytes(DIMS * _LANE, "little")[2::_LANE])
     return Vector(found, dist(found, _ORIGIN) ** 2)
 
 
-def _cut(total: int, scale: float) -> Vector:
-    """Return the direction of a sum whose values one number cannot hold: of one or two words, or of hundreds."""
-    sums = array("I", (total + _CENTRE).to_bytes(DIMS * _LANE, "little"))
-    centre, middle = _CENTRES[0], MIDDLE + 0.5
-    found = tuple([int((value - centre) * scale + middle) for value in sums])
-    if min(found) < 1 or max(found) > 255:
-        found = tuple([min(max(value, 1), 255) for value in found])
-    return Vector(found, dist(found, _ORIGIN) ** 2)
+def _cut(sums: Iterable[int], scale: float) -> tuple[int, ...]:
+    """Return the values of a sum that one number cannot hold: a few are beyond those of a byte, in most long texts."""
+    return tuple(map(_CUT.__getitem__, map(int, map((MIDDLE + 0.5).__add__, map(scale.__mul__, sums)))))
 
 
 def _pattern(name: str) -> re.Pattern[str]:
