@@ -6,7 +6,6 @@ anywhere. `screen` says how a text is read before it comes here.
 Lean path: stdlib only.
 """
 
-from collections import Counter
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
@@ -135,11 +134,24 @@ def _places(rules: Rules, index: _Index, words: str) -> dict[str, int]:
         at = words.index(text) + 1
         places[name] = min(at, places.get(name, at))
     if pattern("caseless").search(words):
-        letters = set(words)
-        for word, name in rules.anywhere:
-            if word[0] in letters and name not in places and word in words:
-                places[name] = words.index(word)
+        _add_anywhere(rules, words, places)
     return places
+
+
+def _add_anywhere(rules: Rules, words: str, places: dict[str, int]) -> None:
+    """Add where the first word of a script without case stands."""
+    letters = set(words)
+    for first, ones in hints.made_of(rules.anywhere, _by_first_letter).items():
+        for word, name in ones if first in letters else ():
+            if name not in places and word in words:
+                places[name] = words.index(word)
+
+
+def _by_first_letter(anywhere: tuple[tuple[str, str], ...]) -> dict[str, list[tuple[str, str]]]:
+    found: dict[str, list[tuple[str, str]]] = {}
+    for word, name in anywhere:
+        found.setdefault(word[:1], []).append((word, name))
+    return found
 
 
 def _entries(index: _Index, words: str) -> Iterator[tuple[str, str]]:
@@ -148,7 +160,7 @@ def _entries(index: _Index, words: str) -> Iterator[tuple[str, str]]:
     latest, new = index.of_word.latest, index.of_word
     phrases, following = index.phrases, [word[:PAIRED] for word in each[1:]]
     likely: list[Sequence[tuple[str, str]]]
-    likely = [phrases[pair] for pair in zip(each, following, strict=False) if pair in phrases]
+    likely = [phrases[pair] for pair in {pair for pair in zip(each, following, strict=False) if pair in phrases}]
     for word in set(each):
         known = latest.get(word)
         if known is None:
@@ -176,17 +188,16 @@ def _may_meet(index: _Index, text: str) -> bool:
 
 def _arranged(rules: Rules) -> _Index:
     entries = [one for ones in rules.starts.values() for one in ones if len(one[0]) >= ENTRY_MIN]
-    often = Counter(word for text, _ in entries for word in text.split())
     begun: dict[str, list[tuple[str, str]]] = {}
     phrases: dict[tuple[str, str], list[tuple[str, str]]] = {}
     for text, name in entries:
         each = text.split()
-        pairs = [(each[at], each[at + 1]) for at in range(len(each) - 1)]
-        if pairs and not text.endswith(" ") and len(each[-1]) < PAIRED:
-            del pairs[-1]  # any word may begin with so few letters
-        if pairs:
-            one, other = min(pairs, key=lambda pair: often[pair[0]] * often[pair[1]])
-            phrases.setdefault((one, other[:PAIRED]), []).append((" " + text, name))
+        last = len(each) - 1
+        if last and len(each[last]) < PAIRED and text[-1] != " ":
+            last -= 1  # any word may begin with so few letters
+        if last:
+            at = max(range(last), key=lambda at: len(each[at]) + len(each[at + 1])) if last > 1 else 0
+            phrases.setdefault((each[at], each[at + 1][:PAIRED]), []).append((" " + text, name))
         else:
             begun.setdefault(each[0][:BEGUN], []).append((text, name))
 

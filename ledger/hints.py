@@ -143,8 +143,10 @@ class Ruled:
             seen.update(dict.fromkeys(self._hints.within(seen_word), times))
         self._ways: list[tuple[int, _Groups]] = []
         by_word: dict[str, list[int]] = {}
-        for rule, ways in enumerate(needs):
-            hints = [hint for hint, number in self._hinted if number == rule]
+        hints_of: list[list[str]] = [[] for _ in needs]
+        for hint, rule in self._hinted:
+            hints_of[rule].append(hint)
+        for rule, (ways, hints) in enumerate(zip(needs, hints_of, strict=True)):
             for way in ways:
                 groups = sorted(
                     map(self._hints.by_part, (*way, hints)), key=lambda group: sum(seen[part] for part in group)

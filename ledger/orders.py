@@ -48,13 +48,14 @@ class _Rules(NamedTuple):
     """The rule file, arranged for reading.
 
     `read` tells letters and words of a stretch without white space, `phrases` stand by their first two words, and
-    `bits` are those of the steps that a letter can be.
+    `bits` are those of the steps that a letter can be; `needs` are those of the orders, by their numbers.
     """
 
     read: Remembered[str]
     phrases: dict[tuple[str, str], tuple[tuple[list[str], str, str], ...]]
     orders: tuple[Order, ...]
     bits: dict[str, int]
+    needs: tuple[tuple[int, int], ...]
 
 
 _rules: _Rules | None = None
@@ -80,11 +81,10 @@ def given(text: str) -> Iterator[tuple[int, int, int]]:
     for letter in set(code):
         there |= rules.bits.get(letter, 0)
     spans: list[tuple[int, int]] = []
-    for number, (needs, unless, patterns, _) in enumerate(rules.orders):
-        if there & needs != needs or there & unless:
-            continue
-        if all(_pattern(source).search(code) for source in patterns[1:]):
-            for match in _pattern(patterns[0]).finditer(code):
+    for number in [number for number, needs in rules.needs if there & needs == needs]:
+        order = rules.orders[number]
+        if not there & order.unless and all(_pattern(source).search(code) for source in order.patterns[1:]):
+            for match in _pattern(order.patterns[0]).finditer(code):
                 spans = spans or [(0, 0), *(token.span() for token in _tokens(text))]
                 yield number, spans[match.start()][0], spans[match.end() - 1][1]
 
@@ -207,6 +207,7 @@ def _arranged(data: dict[str, Any]) -> _Rules:
         {pair: tuple(entries) for pair, entries in phrases.items()},
         found,
         bits,
+        tuple((number, order.needs) for number, order in enumerate(found)),
     )
 
 

@@ -18,6 +18,8 @@ from ledger import concepts, hints, orders
 from ledger.hints import Ruled
 from ledger.screen_rules import Finding, Rules, Shape, bare, loaded, pattern
 
+__all__ = ["Finding", "screen", "withheld"]
+
 RULES_VERSION: int
 """Version of the rule file; an event carries it, so that better rules can scan again."""
 
