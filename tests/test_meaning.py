@@ -162,3 +162,13 @@ def test_a_name_that_the_table_has_is_one_token() -> None:
     """However long it is."""
     assert vector("customresourcedefinition") == vector("CustomResourceDefinition")
     assert vector("customresourcedefinition") != vector("custom resource definition")
+
+
+@pytest.mark.parametrize("scale", [0.000_003, 0.000_11, 0.4])
+def test_values_beyond_a_byte_are_cut(scale: float) -> None:
+    """Each is the nearest of 1 to 255 to what the sum says, however far beyond; no vector is longer than that."""
+    sums = [round(value / scale) for value in (*range(-419, 420, 3), -0.5, -0.49, 0.5, 126.5, 126.51)]
+
+    found = meaning._cut(sums, scale)
+
+    assert found == tuple(min(max(int(value * scale + meaning.MIDDLE + 0.5), 1), 255) for value in sums)
