@@ -6,7 +6,7 @@ anywhere. `screen` says how a text is read before it comes here.
 Lean path: stdlib only.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 from ledger import hints
@@ -57,13 +57,14 @@ _NOTHING = _Read("", "", {})
 def meeting(rules: Rules, text: str) -> Iterator[Finding]:
     """Yield the rules whose words meet in one sentence."""
     index = hints.made_of(rules, _arranged)
-    if not _may_meet(index, text):
+    entries = _standing(index, text)
+    if entries == []:
         return
     last, before = "", _NOTHING
     sentences = list(_sentences(text))
     for sentence, following in zip(sentences, [*sentences[1:], ""], strict=True):
         words = _words(sentence)
-        here = _Read(sentence, words, _places(rules, index, words))
+        here = _Read(sentence, words, _places(rules, words, _entries(index, words) if entries is None else entries))
         fired = [
             rule.finding
             for rule in _possible(index, before, here)
@@ -127,12 +128,13 @@ def _sentences(text: str) -> Iterator[str]:
                 yield sentence[start : start + LONGEST_SENTENCE]
 
 
-def _places(rules: Rules, index: _Index, words: str) -> dict[str, int]:
-    """Return for each word list where its first word stands."""
+def _places(rules: Rules, words: str, entries: Iterable[tuple[str, str]]) -> dict[str, int]:
+    """Return for each word list where its first word stands; in scripts with spaces it is one of these entries."""
     places: dict[str, int] = {}
-    for text, name in _entries(index, words):
-        at = words.index(text) + 1
-        places[name] = min(at, places.get(name, at))
+    for text, name in entries:
+        at = words.find(text) + 1
+        if at:
+            places[name] = min(at, places.get(name, at))
     if pattern("caseless").search(words):
         _add_anywhere(rules, words, places)
     return places
@@ -173,17 +175,22 @@ def _entries(index: _Index, words: str) -> Iterator[tuple[str, str]]:
                 yield entry
 
 
-def _may_meet(index: _Index, text: str) -> bool:
-    """Tell whether the words of a rule may meet in a text: there is one of each list, in whatever sentences."""
-    if max(map(len, text.replace("\n\n", ". ").split(". "))) > LONGEST_SENTENCE:
-        return True  # it is read in pieces, which may begin within a word
+def _standing(index: _Index, text: str) -> list[tuple[str, str]] | None:
+    """Return the entries that stand in a text; an empty list when no rule has one of each of its lists.
+
+    None when each sentence must be asked by itself: one is read in pieces, which may begin within a word, or a script
+    is one without case.
+    """
     words = _words(text)
-    if not words.isascii() and pattern("caseless").search(words):
-        return True
+    if max(map(len, text.replace("\n\n", ". ").split(". "))) > LONGEST_SENTENCE or (
+        not words.isascii() and pattern("caseless").search(words)
+    ):
+        return None
+    entries = list(_entries(index, words))
     lists = 0
-    for _, name in _entries(index, words):
+    for _, name in entries:
         lists |= index.bits[name]
-    return any(needs & lists == needs for needs in index.needs)
+    return entries if any(needs & lists == needs for needs in index.needs) else []
 
 
 def _arranged(rules: Rules) -> _Index:

@@ -44,6 +44,7 @@ class Remembered(Generic[_Word]):
         self._make: Callable[[_Word], tuple[Any, ...]] = make
         self.latest: dict[_Word, tuple[Any, ...]] = {}
         self._older: dict[_Word, tuple[Any, ...]] = {}
+        self._answers: dict[tuple[Any, ...], tuple[Any, ...]] = {}
 
     def __call__(self, word: _Word) -> tuple[Any, ...]:
         """Return the answer for a word that is not among `latest`."""
@@ -52,10 +53,12 @@ class Remembered(Generic[_Word]):
             found = self._make(word)
             if len(word) > WORD_CHARS:
                 return found
+            found = self._answers.setdefault(found, found)  # many words have the same
         self.latest[word] = found
         if len(self.latest) >= WORDS_MAX:
             self._older = self.latest.copy()
             self.latest.clear()
+            self._answers.clear()
         return found
 
 
@@ -104,7 +107,7 @@ def _part_of(hint: str) -> bytes:
     first, *others = hint.encode("utf-8", "surrogatepass").translate(_LETTERS).split(b" ")
     parts = [b" %b " % word for word in others[:-1] if word]
     parts += [word for word in (first, *others[-1:]) if len(word) >= PART_MIN]
-    return max(parts, key=len, default=b"")
+    return max(parts, key=lambda part: len(part.strip()), default=b"")
 
 
 class Ruled:

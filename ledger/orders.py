@@ -135,14 +135,14 @@ def _read(rules: _Rules, text: str) -> str:
     return "".join(code)
 
 
-def _chunk(letter: Callable[[str], str], chunk: str) -> tuple[str, tuple[str, ...]]:
-    """Return the letters and the words of a stretch of text without white space; a mark is no word."""
+def _chunk(letter: Callable[[str], str], told: frozenset[str], chunk: str) -> tuple[str, tuple[str, ...]]:
+    """Return the letters of a stretch of text without white space, and those words that are told in phrases."""
     code, words = "", []
     for token in _tokens(chunk):
         part = token.lastgroup
         word = "" if part else _plain(token[0])
         code += letter(word) if word else (_END if part == "end" else _MARK)
-        words.append(word)
+        words.append(word if word in told else "")
     return code, tuple(words)
 
 
@@ -197,13 +197,14 @@ def _arranged(data: dict[str, Any]) -> _Rules:
     for together, bit in groups.items():
         for one in together:
             bits[one] = bits.get(one, 0) | bit
+    told = frozenset(word for phrase in kinds if len(phrase) > 1 for word in phrase)
     letter_of = _letters(
         {phrase[0]: letters[last] for phrase, (_, last) in parts.items() if len(phrase) == 1},
         re.compile("|".join(f"({row['pattern']})" for row in data["forms"])),
         tuple(letters[frozenset(row["kinds"])] for row in data["forms"]),
     )
     return _Rules(
-        Remembered(lambda chunk: _chunk(letter_of, chunk)),
+        Remembered(lambda chunk: _chunk(letter_of, told, chunk)),
         {pair: tuple(entries) for pair, entries in phrases.items()},
         found,
         bits,

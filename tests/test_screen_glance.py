@@ -81,7 +81,7 @@ def test_a_text_that_is_passed_over_has_no_rule_s_words_in_one_sentence(text: st
     found = set(concepts.meeting(loaded(), view))
 
     with pytest.MonkeyPatch.context() as patched:
-        patched.setattr(concepts, "_may_meet", lambda index, text: True)
+        patched.setattr(concepts, "_standing", lambda index, text: None)
 
         assert set(concepts.meeting(loaded(), view)) == found
 
@@ -93,7 +93,7 @@ def test_attacks_are_passed_over_by_nothing() -> None:
     found = [set(concepts.meeting(loaded(), view)) for view in views]
 
     with pytest.MonkeyPatch.context() as patched:
-        patched.setattr(concepts, "_may_meet", lambda index, text: True)
+        patched.setattr(concepts, "_standing", lambda index, text: None)
 
         assert [set(concepts.meeting(loaded(), view)) for view in views] == found
     assert sum(map(bool, found)) > 100
