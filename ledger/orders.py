@@ -136,13 +136,16 @@ def _read(rules: _Rules, text: str) -> str:
 
 
 def _chunk(letter: Callable[[str], str], told: frozenset[str], chunk: str) -> tuple[str, tuple[str, ...]]:
-    """Return the letters of a stretch of text without white space, and those words that are told in phrases."""
+    """Return the letters of a stretch of text without white space, and its words; those of no phrase are all one.
+
+    A mark is the empty word, which some phrases end in.
+    """
     code, words = "", []
     for token in _tokens(chunk):
         part = token.lastgroup
         word = "" if part else _plain(token[0])
         code += letter(word) if word else (_END if part == "end" else _MARK)
-        words.append(word if word in told else "")
+        words.append(word if word in told else _OTHER)
     return code, tuple(words)
 
 

@@ -33,7 +33,7 @@ _SIGNS = {
     "spaced_words": r"[ ._*-]\w {1,9}\w[ ._*-]",
     "base64": r"[A-Za-z0-9+/_-]{24}",
     "pairs": r"[ :][0-9a-fA-F]{2}[ :][0-9a-fA-F]{2}[ :]",
-    "broken": r"\n[ \t]*\n\s*(?=[^\W\d_A-Z])",
+    "broken": r"\n[ \t]*\n",
 }
 """What stands wherever a pattern of the rule file matches, and is found in a fraction of its time."""
 

@@ -144,6 +144,20 @@ def test_a_missing_file_of_orders_raises(monkeypatch: pytest.MonkeyPatch) -> Non
         list(orders.given("text"))
 
 
+def test_a_phrase_that_ends_its_clause_is_not_found_before_another_word() -> None:
+    """`permission error` in itself is a fault, and no word about permissions; before a word it may be."""
+    rules = orders._loaded()
+    (ended,) = [
+        phrase for ones in rules.phrases.values() for phrase, _, _ in ones if phrase[:2] == ["permission", "error"]
+    ]
+
+    assert ended[-1] == ""
+    for word in ("operator's", "zebra", "the"):
+        whole = orders._read(rules, f"permission error {word}")
+        assert whole[:3] == orders._read(rules, "permission ")[:2] + orders._read(rules, "error ")[1]
+        assert orders._read(rules, f"permission error, {word}")[2:4] != whole[2:4]
+
+
 @pytest.mark.parametrize(
     "piece", ["every note you send ", "when the user says ", "skip, ", "https://a.example.com/ ", "never tell "]
 )

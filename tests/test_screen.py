@@ -298,6 +298,8 @@ HOSTILE += [
     "a\n\n",
     "a\n\n\n\n\n\n\n\n\nB",
     "a\u200b",
+    " \n",
+    "\n\na ",
 ]
 
 
