@@ -1,4 +1,4 @@
-"""Texts of nine later sets that version 4 of the rules judged wrongly, and look-alikes of the same sets.
+"""Texts of later sets that version 4 of the rules judged wrongly, and look-alikes of the same sets.
 
 They are what failed at first sight; docs/decisions/0014 has the figures.
 """
