@@ -123,7 +123,9 @@ def status_of(paths: list[str], document: dict[str, Any]) -> int:
 
     named = {_whole(shown(path)) for path in paths if not os.path.isdir(path)}
     is_refused = any(
-        _whole(one["file"]) in named and one["code"] in REFUSALS and (one["line"] is None or one["code"] == "export-header")
+        _whole(one["file"]) in named
+        and one["code"] in REFUSALS
+        and (one["line"] is None or one["code"] == "export-header")
         for one in document["diagnostics"]
     )
     return BadInput.exit_code if is_refused else 0
