@@ -22,7 +22,7 @@ def evidence(call: Call, learning: dict[str, Any]) -> list[dict[str, Any]]:
         place = Source(source["kind"], source["locator"] or "", source["path"], source["line"])
         said = (learning["problem"] or "", learning["solution"] or "")
         one = standing(place, said, markers, os.path.expanduser("~"))
-        near = [{"line": near.line, "text": near.text, "who": near.who} for near in one.near]
+        near = [{"line": near.line or None, "text": near.text, "who": near.who} for near in one.near]
         where = {"kind": place.kind, "path": place.path, "locator": source["locator"], "line": one.line}
         found.append({**where, "status": one.status, "message": one.message, "around": near})
     return found
@@ -38,4 +38,4 @@ def lines(found: list[dict[str, Any]]) -> Iterator[str]:
         yield f"    evidence    {one['status']}  {where}: {one['message']}"
         for near in one["around"]:
             who = f"{near['who']}: " if near["who"] is not None else ""
-            yield cli_text.indented(f"{who}{near['text']}", f"      {near['line']:>6}  ")
+            yield cli_text.indented(f"{who}{near['text']}", f"      {near['line'] or '':>6}  ")

@@ -1,6 +1,7 @@
 """`learnings show --source`: what stands today where a learning was read, and what is around it."""
 
 import json
+import sqlite3
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -182,6 +183,20 @@ def test_a_row_of_a_table_is_found_again_by_its_importer(inside: Inside, tmp_pat
 
     assert before["status"] == "stands"
     assert after["status"] in ("changed", "gone")
+
+
+def test_what_stands_in_a_database_has_no_line(inside: Inside, tmp_path: Path) -> None:
+    """No number is made up for a row: neither in the document nor before the text."""
+    with sqlite3.connect(tmp_path / "claude-mem.db") as made:
+        made.execute("CREATE TABLE observations (id INTEGER PRIMARY KEY, type TEXT, text TEXT)")
+        made.execute("INSERT INTO observations VALUES (1, 'decision', 'the pooler listens on port 6432')")
+    made.close()
+    inside.document("import", str(tmp_path / "claude-mem.db"))
+
+    found = evidence(inside, "port 6432")
+
+    assert (found["status"], found["line"], found["around"][0]["line"]) == ("stands", None, None)
+    assert "\n              the pooler" in inside("show", of(inside, "port 6432"), "--source").out
 
 
 def test_what_was_never_read_from_a_file_says_so(inside: Inside) -> None:
