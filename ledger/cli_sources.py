@@ -38,6 +38,10 @@ Progress = Callable[[int, int], None]
 Read = Callable[[Sequence[str]], list[Reading]]
 
 
+SPOKEN = {"mem0": "mem-zero"}
+"""Kinds by the names of their tools, where these differ."""
+
+
 class Chosen(NamedTuple):
     """What of the sources is read.
 
@@ -68,7 +72,7 @@ class Chosen(NamedTuple):
 
 def _names(one: str, kind: str, path: str, *, is_inside: bool = False) -> bool:
     """Tell whether a kind, a path or a glob means a path; `is_inside` also when it means something in it."""
-    if one == kind or fnmatch.fnmatchcase(path, one):
+    if SPOKEN.get(one, one) == kind or fnmatch.fnmatchcase(path, one):
         return True
     named, real = _real(one), _real(path)
     return _is_in(real, named) or (is_inside and _is_in(named, real))

@@ -14,6 +14,7 @@ from watched import note
 import importers.registry
 from importers import claude_mem, usual
 from importers.kinds import Where
+from ledger import cli_sources
 
 
 @pytest.fixture
@@ -262,3 +263,11 @@ def test_projects_are_those_of_sessions_and_those_the_client_knows(home: Path, m
     assert usual.project_folders(Where(str(home), str(home / "demo" / "src"))) == [
         str(home / "demo"), str(home / "plain"),
     ]  # fmt: skip
+
+
+def test_a_kind_goes_by_the_name_of_its_tool_too() -> None:
+    """Nobody types `mem-zero`, which a kind without digits has to be called."""
+    chosen = cli_sources.Chosen(only=("mem0",))
+
+    assert not chosen.leaves_out("mem-zero", "/h/.mem0/history.db")
+    assert chosen.leaves_out("claude-mem", "/h/c.db")
