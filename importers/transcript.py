@@ -86,7 +86,7 @@ ROBOTS = frozenset(("sdk", "mcp", "action", "actions", "bot", "ci", "cron", "hea
 """Words by which entry points, and origins of a turn, name a program that calls the client: `sdk-py`, `sdk-cli`,
 `claude-code-github-action`. The kits are many, so that no list of whole names holds them."""
 
-VERSION = 2
+VERSION = 3
 """Of what is made of a transcript: with another one than it was read by, a transcript is read as a whole again."""
 
 _REMINDER = re.compile(r"<system-reminder>.*?(?:</system-reminder>|\Z)", re.DOTALL)
