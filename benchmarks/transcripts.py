@@ -5,9 +5,8 @@
 A transcript of 1,000 MB (`--mb`) is made, in the shape of `made_transcripts.py`,
 and then read in processes of their own, each timed by the processor time it
 took: as turns alone; as an import reads it, turns into the session index and
-learnings made of them; and again, when nothing has changed. Then 10,000 small
-transcripts that have not changed are looked at again. Targets: 250 MB/s, 100
-MB/s, 150 MB; `tools` has none, most of it being text that has to be scrubbed.
+learnings made of them; and again, when nothing has changed. Targets: 250 MB/s,
+100 MB/s, 150 MB; `tools` has none, most of it being text that has to be scrubbed.
 """
 
 import json
@@ -19,9 +18,6 @@ import time
 
 import made_transcripts
 from measure import Figure, peak_mb, show
-
-MANY = 10_000
-"""Transcripts of the rescan."""
 
 
 def wanted(name: str, otherwise: str) -> str:
@@ -55,31 +51,7 @@ def imported(path: str, folder: str) -> dict[str, float]:
     return {"turns": book.added, "drafts": drafts, "s": time.process_time() - begun}
 
 
-def rescanned(path: str, folder: str) -> dict[str, float]:
-    """Look at many transcripts again that have not changed; they are made and read first."""
-    from importers.projects import session_project
-    from importers.registry import scan_paths
-    from importers.transcript import into
-    from ledger.turns_add import Book
-
-    places = os.path.join(folder, "many")
-    os.makedirs(places)
-    lines = made_transcripts.Sessions("tools").lines()
-    for number in range(MANY):
-        with open(os.path.join(places, f"{number}.jsonl"), "wb") as file:
-            file.write(next(lines) + next(lines) + next(lines))
-    took = 0.0
-    for _ in range(2):
-        begun = time.perf_counter()
-        with Book(os.path.join(folder, "many.db"), session_project, time.time()) as book:
-            with into(book):
-                scan_paths([os.path.join(places, name) for name in os.listdir(places)])
-            book.settle()
-        took = time.perf_counter() - begun
-    return {"s": took}
-
-
-PARTS = {"parse": parse, "import": imported, "rescan": rescanned}
+PARTS = {"parse": parse, "import": imported}
 
 
 def measured(part: str, path: str, folder: str) -> dict[str, float]:
@@ -103,7 +75,6 @@ def main() -> None:
         mb = os.path.getsize(path) / 1e6
         read, kept, again = (measured(part, path, folder) for part in ("parse", "import", "import"))
         index = os.path.getsize(os.path.join(folder, "turns.db")) / 1e6
-        many = measured("rescan", path, folder)
     is_full = shape == "full"
     show(f"transcripts ({shape}, {mb:,.0f} MB)", [
         Figure("read as turns", mb / read["s"], "MB/s", 250 if is_full else None, more=True),
@@ -113,7 +84,6 @@ def main() -> None:
         Figure("imported again, unchanged", again["s"], "s"),
         Figure("peak memory of reading", read["peak"], "MB", 150),
         Figure("peak memory of the import", kept["peak"], "MB", 150),
-        Figure(f"{MANY:,} unchanged transcripts again", many["s"], "s", 1),
     ])  # fmt: skip
 
 

@@ -1,10 +1,10 @@
 """Texts that steer a reader are found; imperatives about code, negated rules and reports of attacks are kept."""
 
 import json
-import time
 from typing import Any
 
 import pytest
+from growth import grows_in_line
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -303,19 +303,10 @@ HOSTILE += [
 ]
 
 
-def cpu_seconds(text: str) -> float:
-    """Return the processor time of one screening, which a busy machine does not stretch."""
-    start = time.process_time()
-    screen(text)
-    return time.process_time() - start
-
-
 @pytest.mark.parametrize("number", range(len(HOSTILE)))
 def test_time_grows_with_the_length_of_a_hostile_text(number: int) -> None:
     """Twice the text takes about twice the time: no rule is quadratic in its own hint."""
     unit = HOSTILE[number] + ("", "a", " http://a.b ")[number % 3]
     text = unit * (20_000 // len(unit) + 1)
 
-    half, whole = cpu_seconds(text[:10_000]), cpu_seconds(text[:20_000])
-
-    assert whole < max(0.1, 3.2 * half)
+    assert grows_in_line(screen, text[:10_000], text[:20_000], 0.1)
