@@ -2,7 +2,8 @@
 
 `table` has a line for each kind of file; memory notes, which are read as
 parts of their folders, have a module of their own (`note_scan.py`). Nothing is
-taken from the environment but what is passed in.
+taken from the environment but what is passed in. (Longer than most files: listing,
+passing over and reading of one scan share what was looked at.)
 """
 
 import hashlib
@@ -440,7 +441,9 @@ class _Scan:
             part.diagnostics.append(Diagnostic(files.shown(path), None, error.code, error.message))
             return
         if importer.by_place and self.notes.trust(path) < TRUST_NOTES:
-            found = [_of_files(parsed) for parsed in found]
+            from importers.sessions import of_files
+
+            found = [of_files(parsed) for parsed in found]
         if found:
             self._mark(path, importer, found)
         for parsed in found:
@@ -486,27 +489,6 @@ def _look(path: str, told: str, *, is_database: bool) -> Look:
     now = checkpoints.look(path, "", told, inside)
     whole = "\n".join((now.stamp, *inside)).encode("utf-8", "surrogateescape")
     return now._replace(stamp=hashlib.sha256(whole).hexdigest() if now.stamp else "")
-
-
-def _of_files(parsed: Parsed) -> Parsed:
-    """Return what a file says that anybody may have written: no person's words, and no session that could agree.
-
-    Its places are its own, so that a copy of a session, or what borrows the ids of its lines, does not stand in the
-    place of what the person's own file says.
-    """
-    trust = TRUST_FILES if parsed.trust is None else min(parsed.trust, TRUST_FILES)
-    drafts = [
-        draft._replace(source=draft.source and draft.source._replace(locator=_copied(draft.source.locator)))
-        for draft in parsed.drafts
-    ]
-    around = {_copied(locator): text for locator, text in parsed.around.items()}
-    return parsed._replace(drafts=drafts, around=around, trust=trust, sessions={}, summaries=())
-
-
-def _copied(locator: str) -> str:
-    """Return the place of a copy: the id of the line stays before the last `#`."""
-    line, _, rest = locator.rpartition("#")
-    return f"{line}#copy:{rest}"
 
 
 def _read_database(path: str, project: str | None) -> tuple[Importer, Sequence[Parsed]]:

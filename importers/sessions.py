@@ -19,7 +19,7 @@ from importers.kinds import Importer, Parsed, Where
 from importers.remedies import Remedy, Watch
 from importers.transcript import Turn
 from ledger.home import client_folder
-from ledger.model import TRUST_AGENT, TRUST_INFERRED, Diagnostic, Draft, SessionText, Source
+from ledger.model import TRUST_AGENT, TRUST_FILES, TRUST_INFERRED, Diagnostic, Draft, SessionText, Source
 
 KIND = "transcript"
 
@@ -166,6 +166,27 @@ def merged(parsed: Iterable[Parsed]) -> list[Draft]:
         if draft.source is not None:
             first.setdefault(draft.source.locator, draft)
     return sorted(first.values(), key=lambda draft: draft.observed_at or "")
+
+
+def of_files(parsed: Parsed) -> Parsed:
+    """Return what a file says that anybody may have written: no person's words, and no session that could agree.
+
+    Its places are its own, so that a copy of a session, or what borrows the ids of its lines, does not stand in the
+    place of what the person's own file says.
+    """
+    trust = TRUST_FILES if parsed.trust is None else min(parsed.trust, TRUST_FILES)
+    drafts = [
+        draft._replace(source=draft.source and draft.source._replace(locator=_copied(draft.source.locator)))
+        for draft in parsed.drafts
+    ]
+    around = {_copied(locator): text for locator, text in parsed.around.items()}
+    return parsed._replace(drafts=drafts, around=around, trust=trust, sessions={}, summaries=())
+
+
+def _copied(locator: str) -> str:
+    """Return the place of a copy: the id of the line stays before the last `#`."""
+    line, _, rest = locator.rpartition("#")
+    return f"{line}#copy:{rest}"
 
 
 def places(where: Where) -> list[str]:

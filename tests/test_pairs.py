@@ -26,12 +26,10 @@ NOTE = "---\nname: {name}\ndescription: {about}\ntype: reference\n---\n{rule}\n"
 
 
 @pytest.fixture
-def inside(shell: Shell, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> Inside:
+def inside(inside: Inside) -> Inside:
     """Return the command on an empty ledger."""
-    monkeypatch.setenv("HOME", str(shell.folder))
-    made = Inside(shell, capsys.readouterr)
-    made.document("init")
-    return made
+    inside.document("init")
+    return inside
 
 
 def by(ledger: Ledger, actor: Any, draft: Draft) -> str:
